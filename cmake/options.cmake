@@ -1,0 +1,27 @@
+# Compile and link options of our own targets; nothing is set globally.
+
+# Every target: warnings, and arithmetic that no compiler may rearrange or contract (docs/architecture.md).
+add_library(normgrad_options INTERFACE)
+target_compile_features(normgrad_options INTERFACE cxx_std_20)
+target_compile_options(normgrad_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  -ffp-contract=off -fno-fast-math
+  $<$<BOOL:${NORMGRAD_WERROR}>:-Werror>)
+
+# What becomes part of a library: position independent, hidden unless marked.
+add_library(normgrad_library_options INTERFACE)
+target_link_libraries(normgrad_library_options INTERFACE normgrad_options)
+target_compile_options(normgrad_library_options INTERFACE -fvisibility=hidden
+  $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden> -fPIC)
+
+# A shared library with a version script and a run path that survives moving the prefix.
+function(normgrad_shared_library target version_script)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:normgrad_library_options>)
+  target_link_options(${target} PRIVATE
+    LINKER:--version-script=${version_script} LINKER:--no-undefined LINKER:--as-needed)
+  set_target_properties(${target} PROPERTIES
+    LINK_DEPENDS ${version_script}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+    BUILD_RPATH_USE_ORIGIN ON
+    INSTALL_RPATH "$ORIGIN")
+endfunction()

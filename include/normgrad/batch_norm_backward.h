@@ -1,0 +1,36 @@
+// Gradients of BatchNorm, training and inference (docs/batch_norm_backward.md).
+#ifndef NORMGRAD_BATCH_NORM_BACKWARD_H
+#define NORMGRAD_BATCH_NORM_BACKWARD_H
+
+#include "normgrad/plan.h"
+
+namespace normgrad {
+
+// Big tensors: rank 2 to 8, one shape, one dtype of f16, bf16, f32, any strides.
+// w, mean, rstd, var, dw, db: (C), any stride, f32 or the dtype of dy (mean, rstd, var also f64).
+// Statistics are taken as given, never recomputed from x.
+// dx may be exactly the same view as dy or x; otherwise no output may overlap another argument.
+struct BatchNormBackward {
+  Tensor dx, dw, db;   // out; absent: not wanted
+  Tensor dy, x;
+  Tensor w;            // absent: 1
+  Tensor mean;         // absent: 0
+  Tensor rstd;         // either 1/sqrt(variance + eps),
+  Tensor var;          // or the variance, to which eps is added here; neither: rstd is 1
+  double eps = 0;      // used with var only
+  bool training = true;  // the statistics are those of x, and the gradient goes through them; else they are constants
+  int channel_axis = 1;
+};
+
+struct BatchNormBackwardData {
+  void *dx, *dw, *db;
+  const void *dy, *x, *w, *mean, *rstd, *var;
+};
+
+NORMGRAD_API Status make_plan(const BatchNormBackward& problem, Plan* plan);
+NORMGRAD_API Status run(const Plan& plan, const BatchNormBackwardData& data, void* workspace,
+                        std::size_t workspace_bytes);
+
+}  // namespace normgrad
+
+#endif

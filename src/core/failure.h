@@ -1,0 +1,28 @@
+// The sentence behind a failed call: one buffer per thread, written by fail(), read by normgradGetLastError().
+#ifndef NORMGRAD_CORE_FAILURE_H
+#define NORMGRAD_CORE_FAILURE_H
+
+#include "normgrad/export.h"
+#include "normgrad/status.h"
+
+namespace normgrad {
+
+// Stores "<entry point>: <text>" as this thread's last error (and prints it with NORMGRAD_LOG=1), returns `status`.
+// Allocates nothing; a text that is too long is cut.
+[[gnu::format(printf, 2, 3)]] NORMGRAD_API Status fail(Status status, const char* format, ...);
+
+// The C entry point that this thread is in, named in the sentence. Restored on leaving, so entry points may nest.
+class NORMGRAD_API EntryPoint {
+ public:
+  explicit EntryPoint(const char* name);
+  ~EntryPoint();
+  EntryPoint(const EntryPoint&) = delete;
+  EntryPoint& operator=(const EntryPoint&) = delete;
+
+ private:
+  const char* outer_;
+};
+
+}  // namespace normgrad
+
+#endif

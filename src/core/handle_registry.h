@@ -1,0 +1,32 @@
+// Which handles are alive. A C caller may pass a destroyed, foreign or wrongly typed pointer; it is looked up here
+// and never dereferenced unless it is known.
+#ifndef NORMGRAD_CORE_HANDLE_REGISTRY_H
+#define NORMGRAD_CORE_HANDLE_REGISTRY_H
+
+#include <cstdint>
+
+#include "normgrad/export.h"
+
+namespace normgrad {
+
+enum class HandleKind : std::uint8_t {
+  kInfiniopHandle = 1,
+  kInfiniopTensor,
+  kInfiniopLayerNormBackward,
+  kInfiniopRmsNormBackward,
+  kInfiniopBatchNormBackward,
+  kInfinirtEvent,
+};
+
+// Lock-free: one or two cache lines per look-up.
+NORMGRAD_API bool is_live(const void* handle, HandleKind kind);
+
+// Throws std::bad_alloc when the table cannot grow; then nothing is registered.
+NORMGRAD_API void register_handle(const void* handle, HandleKind kind);
+
+// False if it was not alive as `kind`: of two threads that destroy one handle, one gets true.
+NORMGRAD_API bool unregister_handle(const void* handle, HandleKind kind);
+
+}  // namespace normgrad
+
+#endif
