@@ -13,6 +13,7 @@ enum class [[nodiscard]] Status {
   kBadStrides,         // a layout that the operator does not take, or an output that overlaps itself
   kSmallWorkspace,     // less workspace than the plan asks for
   kDeviceUnsupported,  // a device that this library does not drive
+  kDeviceNotFound,     // a type of device that it drives, but no device has this number
   kOutOfMemory,
   kInternal,           // a defect of the library
 };

@@ -1,8 +1,9 @@
-// Which handles are alive. A C caller may pass a destroyed, foreign or wrongly typed pointer; it is looked up here
-// and never dereferenced unless it is known.
+// Which handles are alive. A C caller may pass a destroyed, foreign or wrongly typed pointer; it is
+// looked up here and never dereferenced unless it is known.
 #ifndef NORMGRAD_CORE_HANDLE_REGISTRY_H
 #define NORMGRAD_CORE_HANDLE_REGISTRY_H
 
+#include <cstddef>
 #include <cstdint>
 
 #include "normgrad/export.h"
@@ -21,11 +22,16 @@ enum class HandleKind : std::uint8_t {
 // Lock-free: one or two cache lines per look-up.
 NORMGRAD_API bool is_live(const void* handle, HandleKind kind);
 
-// Throws std::bad_alloc when the table cannot grow; then nothing is registered.
+// What was written to the handle before is seen by whoever finds it alive. Throws std::bad_alloc
+// when the table cannot grow; then nothing is registered.
 NORMGRAD_API void register_handle(const void* handle, HandleKind kind);
 
 // False if it was not alive as `kind`: of two threads that destroy one handle, one gets true.
 NORMGRAD_API bool unregister_handle(const void* handle, HandleKind kind);
+
+// Slots of the table now, for tests: it grows with the handles that live at once, not with their
+// turnover.
+NORMGRAD_API std::size_t handle_table_slots();
 
 }  // namespace normgrad
 

@@ -1,0 +1,46 @@
+#include "cpu/isa.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/environment.h"
+
+namespace normgrad {
+namespace cpu {
+
+Isa best_isa() {
+#if !NORMGRAD_HIGHWAY
+  return Isa::kPlain;
+#elif defined(__x86_64__)
+  // What Highway's AVX2 and SSE4 targets compile for; the compiler's own run-time check also asks the system.
+  const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") &&
+                    __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                    __builtin_cpu_supports("f16c");
+  return sse4 && avx2 ? Isa::kAvx2 : sse4 ? Isa::kSse4 : Isa::kBaseline;
+#else
+  return Isa::kBaseline;
+#endif
+}
+
+}  // namespace cpu
+
+namespace {
+
+std::atomic<Isa>& current_isa() {
+  static std::atomic<Isa> current(std::min(cpu::best_isa(), environment().isa.value_or(Isa::kAvx2)));
+  return current;
+}
+
+}  // namespace
+
+Isa isa() { return current_isa().load(std::memory_order_relaxed); }
+
+Isa set_isa(Isa highest) {
+  const Isa chosen = std::clamp(highest, Isa::kPlain, cpu::best_isa());
+  current_isa().store(chosen, std::memory_order_relaxed);
+  return chosen;
+}
+
+}  // namespace normgrad

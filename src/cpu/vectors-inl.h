@@ -1,0 +1,208 @@
+// Vec<A>: kWidth<A> numbers of the arithmetic type A in one vector, its loads from and stores to every element type,
+// and walks along elements. The only vector code that knows element types; the plain path has the same interface in
+// vectors_plain-inl.h. kWidth divides the 16 lanes of the summation tree.
+#if defined(NORMGRAD_CPU_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORMGRAD_CPU_VECTORS_INL_H
+#undef NORMGRAD_CPU_VECTORS_INL_H
+#else
+#define NORMGRAD_CPU_VECTORS_INL_H
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "cpu/element.h"
+#include "cpu/target-inl.h"
+
+#if NORMGRAD_PLAIN
+#include "cpu/vectors_plain-inl.h"
+#else
+#include <hwy/cache_control.h>
+
+NORMGRAD_TARGET_BEGIN
+namespace hn = hwy::HWY_NAMESPACE;
+using cpu::BFloat;
+using cpu::Half;
+
+template <typename A>
+using Tag = hn::CappedTag<A, 16>;
+template <typename A>
+inline constexpr std::int64_t kWidth = static_cast<std::int64_t>(hn::MaxLanes(Tag<A>()));
+// As many T as a Vec<A> has lanes.
+template <typename T, typename A>
+using Narrow = hn::Rebind<T, Tag<A>>;
+
+template <typename A>
+struct Vec {
+  hn::Vec<Tag<A>> v;
+};
+
+template <typename A>
+HWY_INLINE Vec<A> all(A value) {
+  return {hn::Set(Tag<A>(), value)};
+}
+template <typename A>
+HWY_INLINE Vec<A> operator+(Vec<A> a, Vec<A> b) {
+  return {hn::Add(a.v, b.v)};
+}
+template <typename A>
+HWY_INLINE Vec<A> operator-(Vec<A> a, Vec<A> b) {
+  return {hn::Sub(a.v, b.v)};
+}
+template <typename A>
+HWY_INLINE Vec<A> operator*(Vec<A> a, Vec<A> b) {
+  return {hn::Mul(a.v, b.v)};
+}
+// The first `count` lanes, +0 in the others, whatever stood there.
+template <typename A>
+HWY_INLINE Vec<A> keep_first(Vec<A> a, std::int64_t count) {
+  return {hn::IfThenElseZero(hn::FirstN(Tag<A>(), static_cast<std::size_t>(count)), a.v)};
+}
+
+// A Vec<float> as kWidening Vec<double>: the one of index kPart.
+inline constexpr int kWidening = static_cast<int>(kWidth<float> / kWidth<double>);
+template <int kPart>
+HWY_INLINE Vec<double> widen(Vec<float> a) {
+#if HWY_TARGET == HWY_SCALAR
+  return {hn::PromoteTo(Tag<double>(), a.v)};
+#else
+  if constexpr (kPart == 0) {
+    return {hn::PromoteTo(Tag<double>(), hn::LowerHalf(a.v))};
+  } else {
+    return {hn::PromoteTo(Tag<double>(), hn::UpperHalf(hn::Half<Tag<float>>(), a.v))};
+  }
+#endif
+}
+
+// Loads kWidth<A> elements from any address.
+template <typename A, typename T>
+HWY_INLINE Vec<A> load(const T* from) {
+  const Tag<A> d;
+  if constexpr (std::is_same_v<A, T>) {
+    return {hn::LoadU(d, from)};
+  } else if constexpr (std::is_same_v<T, float>) {
+    const Narrow<float, A> d32;
+    return {hn::PromoteTo(d, hn::LoadU(d32, from))};
+  } else if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
+    const Narrow<std::uint16_t, A> d16;
+    const hn::RebindToUnsigned<Tag<A>> d32;
+    const auto bits = hn::LoadU(d16, reinterpret_cast<const std::uint16_t*>(from));
+    return {hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)))};
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON  // where the processor converts; else Highway is not exact
+  } else if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
+    const Narrow<hwy::float16_t, A> d16;
+    return {hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from)))};
+#endif
+  } else {
+    A wide[kWidth<A>];
+    for (std::int64_t j = 0; j < kWidth<A>; ++j) wide[j] = static_cast<A>(cpu::to_float(cpu::read(from + j)));
+    return {hn::LoadU(d, wide)};
+  }
+}
+
+// A vector of T, rounded once; `put` is how to write it: hn::StoreU, hn::Stream.
+template <typename A, typename T, class Put>
+HWY_INLINE void put_rounded(Vec<A> a, T* to, Put&& put) {
+  if constexpr (std::is_same_v<A, T>) {
+    put(a.v, Tag<A>(), to);
+  } else if constexpr (std::is_same_v<T, float>) {
+    const Narrow<float, A> d32;
+    put(hn::DemoteTo(d32, a.v), d32, to);
+  } else if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
+    const hn::RebindToSigned<Tag<A>> d;
+    const Narrow<std::uint16_t, A> d16;
+    const auto bits = hn::BitCast(hn::RebindToUnsigned<Tag<A>>(), a.v);
+    const hn::RebindToUnsigned<Tag<A>> du;
+    const auto upper = hn::ShiftRight<16>(bits);
+    const auto odd = hn::And(upper, hn::Set(du, 1u));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFu))));
+    const auto nan = hn::Or(upper, hn::Set(du, 0x40u));
+    const auto is_nan = hn::RebindMask(du, hn::IsNaN(a.v));
+    put(hn::DemoteTo(d16, hn::BitCast(d, hn::IfThenElse(is_nan, nan, rounded))), d16,
+        reinterpret_cast<std::uint16_t*>(to));
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
+  } else if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
+    const Narrow<hwy::float16_t, A> d16;
+    const Narrow<std::uint16_t, A> bits;
+    put(hn::BitCast(bits, hn::DemoteTo(d16, a.v)), bits, reinterpret_cast<std::uint16_t*>(to));
+#endif
+  } else {
+    A wide[kWidth<A>];
+    hn::StoreU(a.v, Tag<A>(), wide);
+    for (std::int64_t j = 0; j < kWidth<A>; ++j) cpu::write(to + j, cpu::round_to<T>(wide[j]));
+  }
+}
+// To any address.
+template <typename A, typename T>
+HWY_INLINE void store(Vec<A> a, T* to) {
+  put_rounded(a, to, [](auto v, auto d, auto* at) NORMGRAD_INLINE { hn::StoreU(v, d, at); });
+}
+// Past the cache, to an address aligned to the size of what is stored. End with stream_fence().
+template <typename A, typename T>
+HWY_INLINE void stream(Vec<A> a, T* to) {
+  put_rounded(a, to, [](auto v, auto d, auto* at) NORMGRAD_INLINE { hn::Stream(v, d, at); });
+}
+HWY_INLINE void stream_fence() { hwy::FlushStream(); }
+
+NORMGRAD_TARGET_END
+#endif  // NORMGRAD_PLAIN
+
+NORMGRAD_TARGET_BEGIN
+
+// body(std::integral_constant<int, 0>) ... body(<N - 1>): an index into registers must be a constant.
+template <int kCount, class Body>
+inline NORMGRAD_ALWAYS void unroll(Body&& body) {
+  [&]<int... I>(std::integer_sequence<int, I...>) NORMGRAD_INLINE {
+    (body(std::integral_constant<int, I>()), ...);
+  }(std::make_integer_sequence<int, kCount>());
+}
+
+// How much of a vector a step of a walk covers.
+struct Whole {};
+struct Part {
+  std::int64_t count;  // less than kWidth
+};
+
+template <typename A, typename T>
+inline NORMGRAD_ALWAYS Vec<A> load(const T* from, Whole) {
+  return load<A>(from);
+}
+template <typename A, typename T>
+inline NORMGRAD_ALWAYS Vec<A> load(const T* from, Part part) {
+  T padded[kWidth<A>] = {};
+  std::memcpy(static_cast<void*>(padded), static_cast<const void*>(from),
+              static_cast<std::size_t>(part.count) * sizeof(T));
+  return load<A>(padded);
+}
+template <typename A, typename T>
+inline NORMGRAD_ALWAYS void store(Vec<A> a, T* to, Whole) {
+  store(a, to);
+}
+template <typename A, typename T>
+inline NORMGRAD_ALWAYS void store(Vec<A> a, T* to, Part part) {
+  T padded[kWidth<A>];
+  store(a, padded);
+  std::memcpy(static_cast<void*>(to), static_cast<const void*>(padded),
+              static_cast<std::size_t>(part.count) * sizeof(T));
+}
+// Lanes past the end are left out of a sum, never multiplied by zero: what stands there may have become NaN.
+template <typename A>
+inline NORMGRAD_ALWAYS Vec<A> keep(Vec<A> a, Whole) {
+  return a;
+}
+template <typename A>
+inline NORMGRAD_ALWAYS Vec<A> keep(Vec<A> a, Part part) {
+  return keep_first(a, part.count);
+}
+
+// body(i, Whole) for each whole vector of [0, n), and body(i, Part) for the rest.
+template <typename A, class Body>
+inline NORMGRAD_ALWAYS void for_vectors(std::int64_t n, Body&& body) {
+  std::int64_t i = 0;
+  for (; i + kWidth<A> <= n; i += kWidth<A>) body(i, Whole());
+  if (i < n) body(i, Part{n - i});
+}
+
+NORMGRAD_TARGET_END
+#endif

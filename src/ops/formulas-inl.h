@@ -1,0 +1,149 @@
+// Every formula of the family, once. V is a number or a set of lanes of numbers; the order of evaluation is part of
+// the contract: it fixes every bit.
+//
+// y = w*x_hat + b with x_hat = (x - mean)*rstd. Let a = w*dy, means over the n elements that share (mean, rstd).
+// d(loss)/d(x_hat) = a; the path through mean takes the mean of a away, the path through rstd takes away the component
+// of a along x_hat, and all paths share the factor rstd:
+//   dx = rstd*(a - mean(a) - x_hat*mean(a*x_hat))   LayerNorm, BatchNorm in training
+//   dx = rstd*(a           - x_hat*mean(a*x_hat))   RMSNorm: nothing was centred
+//   dx = rstd*a                                     BatchNorm in inference: statistics are constants
+//   dw = sum(dy*x_hat), db = sum(dy)                over all elements that share the weight
+// The factor rstd stays outside: with rstd = Inf (zero variance, no eps) the parenthesis decides between Inf and NaN.
+#if defined(NORMGRAD_OPS_FORMULAS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORMGRAD_OPS_FORMULAS_INL_H
+#undef NORMGRAD_OPS_FORMULAS_INL_H
+#else
+#define NORMGRAD_OPS_FORMULAS_INL_H
+#endif
+
+#include <array>
+#include <cmath>
+
+#include "cpu/target-inl.h"
+
+NORMGRAD_TARGET_BEGIN
+
+// A row norm's constants along a row: given statistics (mean, rstd) and what the row's sums yield (c1, c2).
+template <class V>
+struct RowMap {
+  V mean, rstd, c1, c2;
+};
+
+// LayerNorm given x_hat itself.
+struct LayerNormOfXHat {
+  static constexpr int kRowSums = 2;
+  static constexpr int kColumnSums = 2;
+  static constexpr bool kComputesRstd = false;
+
+  template <class V>
+  static V x_hat(V x, const RowMap<V>&) {
+    return x;
+  }
+  template <class V>
+  static std::array<V, 2> row_terms(V dy, V w, V x_hat) {
+    const V a = dy * w;
+    return {a, a * x_hat};
+  }
+  static void finish(std::array<double, 2> sums, double n, RowMap<double>& map) {
+    map.c1 = sums[0] / n;
+    map.c2 = sums[1] / n;
+  }
+  template <class V>
+  static V dx(V dy, V w, V x_hat, const RowMap<V>& map) {
+    return ((dy * w - map.c1) - x_hat * map.c2) * map.rstd;
+  }
+  template <class V>
+  static std::array<V, 2> column_terms(V dy, V x_hat, const RowMap<V>&) {
+    return {dy * x_hat, dy};
+  }
+};
+
+// LayerNorm given x, mean and rstd.
+struct LayerNormOfX : LayerNormOfXHat {
+  template <class V>
+  static V x_hat(V x, const RowMap<V>& map) {
+    return (x - map.mean) * map.rstd;
+  }
+};
+
+// RMSNorm: x_hat = x*rstd with rstd = 1/sqrt(mean(x^2)). One sweep over x gives both sums, so rstd comes in afterwards:
+// mean(a*x_hat) = rstd*sum(a*x)/n =: c, and c2 = rstd*c.
+struct RmsNorm {
+  static constexpr int kRowSums = 2;
+  static constexpr int kColumnSums = 1;
+  static constexpr bool kComputesRstd = true;
+
+  template <class V>
+  static V x_hat(V x, const RowMap<V>&) {
+    return x;  // rstd is applied below
+  }
+  template <class V>
+  static std::array<V, 2> row_terms(V dy, V w, V x) {
+    return {(dy * w) * x, x * x};
+  }
+  static void finish(std::array<double, 2> sums, double n, RowMap<double>& map) {
+    map.rstd = 1.0 / std::sqrt(sums[1] / n);
+    map.c1 = sums[1];  // dx has no such term; the loops look at it to see whether f32 has lost the squares
+    set_c2(sums[0], n, map);
+  }
+  static void set_c2(double sum_a_x, double n, RowMap<double>& map) {
+    const double c = map.rstd * sum_a_x / n;
+    map.c2 = map.rstd * c;
+  }
+  template <class V>
+  static V dx(V dy, V w, V x, const RowMap<V>& map) {
+    return map.rstd * (dy * w - x * map.c2);
+  }
+  template <class V>
+  static std::array<V, 1> column_terms(V dy, V x, const RowMap<V>& map) {
+    return {(dy * x) * map.rstd};
+  }
+};
+
+// RMSNorm given rstd.
+struct RmsNormOfRstd : RmsNorm {
+  static constexpr int kRowSums = 1;
+  static constexpr bool kComputesRstd = false;
+
+  template <class V>
+  static std::array<V, 1> row_terms(V dy, V w, V x) {
+    return {(dy * w) * x};
+  }
+  static void finish(std::array<double, 1> sums, double n, RowMap<double>& map) {
+    set_c2(sums[0], n, map);
+  }
+};
+
+// BatchNorm: the weight is constant along the reduction, so it stays outside the sums.
+// scale = w*rstd, c1 = db/n, c2 = rstd*dw/n.
+template <class V>
+struct ChannelMap {
+  V mean, scale, c1, c2;
+};
+
+struct ChannelGradients {
+  double dw, db;
+};
+
+template <class V>
+inline std::array<V, 2> batch_norm_terms(V dy, V x, V mean) {
+  return {dy, dy * (x - mean)};
+}
+inline ChannelGradients batch_norm_gradients(std::array<double, 2> sums, double rstd) {
+  return {rstd * sums[1], sums[0]};
+}
+inline ChannelMap<double> batch_norm_map(ChannelGradients sums, double mean, double rstd, double w,
+                                         double n) {
+  return {mean, w * rstd, sums.db / n, rstd * sums.dw / n};
+}
+template <class V>
+inline V batch_norm_training_dx(V dy, V x, const ChannelMap<V>& map) {
+  return map.scale * ((dy - map.c1) - (x - map.mean) * map.c2);
+}
+template <class V>
+inline V batch_norm_inference_dx(V dy, const ChannelMap<V>& map) {
+  return dy * map.scale;
+}
+
+NORMGRAD_TARGET_END
+#endif

@@ -1,0 +1,57 @@
+// Row norms (LayerNorm, RMSNorm): sums along rows, weight gradients down columns. What both operators share outside the
+// loops: the shape checks, the split into blocks, the workspace.
+#ifndef NORMGRAD_OPS_ROW_NORM_ROW_NORM_H
+#define NORMGRAD_OPS_ROW_NORM_ROW_NORM_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include "normgrad/plan.h"
+
+namespace normgrad {
+
+// Which argument plays which part; kAbsent: this operator has none.
+inline constexpr int kAbsent = -1;
+struct RowRoles {
+  int dx, dw, db, dy, w, x, mean, rstd;
+  bool rstd_is_sigma = false;  // the statistic given is 1/rstd
+};
+
+// Reductions along a row are cut into chunks of this many elements.
+inline constexpr std::int64_t kRowChunk = 4096;
+// Rows go through the loops in groups of 8: that many rows of 16-bit column terms are added in f32.
+inline constexpr std::int64_t kGroupRows = 8;
+// Column sums: runs of this many rows, each added to its block's sum.
+inline constexpr std::int64_t kRunRows = 256;
+// Run sums that a task keeps on its stack cover at most this many columns.
+inline constexpr std::int64_t kMaxRunColumns = 4096;
+
+// Where things lie in the workspace, in bytes from its first 64-byte boundary.
+struct RowWorkspace {
+  std::size_t weights;   // w as contiguous f32, unless it is that already
+  std::size_t slots;     // [block][dw, db][column] f64 sums
+  std::size_t partials;  // wide: [row of a run][chunk][sum] f64
+  std::size_t maps;      // wide: [row of a run] coefficients
+  std::size_t bytes;
+};
+RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles);
+
+// Few long rows: threads share each row. Else every thread takes whole blocks of rows.
+bool is_wide(const RowSplit& split);
+
+// Checks shapes and dtypes of the arguments in plan.argument, fills plan.row and plan.workspace_bytes.
+Status plan_row_norm(Plan& plan, const RowRoles& roles);
+
+// Element offset of row `row` in an argument that has rows.
+inline std::int64_t row_offset(const RowSplit& split, int argument, std::int64_t row) {
+  std::int64_t offset = 0;
+  for (int d = split.rank - 1; d > 0; --d) {
+    offset += row % split.extents[d] * split.strides[argument][d];
+    row /= split.extents[d];
+  }
+  return split.rank == 0 ? 0 : offset + row * split.strides[argument][0];
+}
+
+}  // namespace normgrad
+
+#endif
