@@ -35,6 +35,22 @@ inline NORMGRAD_ALWAYS void elementwise(std::int64_t n, T* to, Stores stores, Va
   });
 }
 
+// Copies past the cache.
+template <typename T>
+inline void stream_copy(std::int64_t n, const T* from, T* to) {
+  // Whole cache lines of 4-byte words; elements at the ends that do not fill one go the ordinary way.
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  const auto head = static_cast<std::int64_t>((64 - address % 64) % 64 / sizeof(T));
+  constexpr std::int64_t kStep = kWidth<float> * static_cast<std::int64_t>(sizeof(float) / sizeof(T));
+  std::int64_t i = address % sizeof(T) == 0 ? std::min(head, n) : n;
+  std::copy_n(reinterpret_cast<const char*>(from), static_cast<std::size_t>(i) * sizeof(T), reinterpret_cast<char*>(to));
+  for (; i + kStep <= n; i += kStep) {
+    stream(load<float>(reinterpret_cast<const float*>(from + i)), reinterpret_cast<float*>(to + i));
+  }
+  std::copy_n(reinterpret_cast<const char*>(from + i), static_cast<std::size_t>(n - i) * sizeof(T),
+              reinterpret_cast<char*>(to + i));
+}
+
 // Before another thread may look at what was streamed.
 inline void end_stores(Stores stores) {
   if (stores == Stores::kStreamed) stream_fence();

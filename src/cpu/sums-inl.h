@@ -71,16 +71,21 @@ inline NORMGRAD_ALWAYS void add_widened(LaneSums<double, K>& total, const LaneSu
 }
 
 template <int K>
-inline std::array<double, K> fold(const LaneSums<double, K>& total) {
+inline NORMGRAD_ALWAYS std::array<double, K> fold(LaneSums<double, K> total) {
   std::array<double, K> sums;
-  for (int k = 0; k < K; ++k) {
+  unroll<K>([&](auto k) NORMGRAD_INLINE {
+    if constexpr (kParts<double> >= 4) {
+      constexpr int kHalf = kParts<double> / 2;
+      unroll<kHalf>([&](auto p) NORMGRAD_INLINE { total.part[k][p] = total.part[k][p] + total.part[k][p + kHalf]; });
+    }
     double lane[kLanes];
-    unroll<kParts<double>>([&](auto p) NORMGRAD_INLINE { store(total.part[k][p], lane + p * kWidth<double>); });
-    for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
+    constexpr int kLeft = kParts<double> >= 4 ? kParts<double> / 2 : kParts<double>;
+    unroll<kLeft>([&](auto p) NORMGRAD_INLINE { store(total.part[k][p], lane + p * kWidth<double>); });
+    for (std::int64_t half = kLeft * kWidth<double> / 2; half > 0; half /= 2) {
       for (std::int64_t j = 0; j < half; ++j) lane[j] += lane[j + half];
     }
     sums[k] = lane[0];
-  }
+  });
   return sums;
 }
 

@@ -1,8 +1,7 @@
 // The loops of the row norms, for a formula F (formulas-inl.h) and an element type T. Rows go through in groups of 8:
-//   1. sums along each row                        (reads the group from memory)
-//   2. column terms of the group, down the rows   (reads it from cache, accumulates in registers)
-//   3. dx of each row                             (reads it from cache, writes)
-// so dx may overwrite dy or x: every read of a group comes before its first write.
+//   1. reduce: sums along each row                              (reads the group from memory)
+//   2. apply: dx, and the column sums down the group's rows     (reads it from cache, accumulates in registers)
+// Every read of an element comes before dx is written there, so dx may lie in place of dy or x.
 #if defined(NORMGRAD_OPS_ROW_NORM_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_ROW_NORM_LOOPS_INL_H
 #undef NORMGRAD_OPS_ROW_NORM_LOOPS_INL_H
@@ -34,8 +33,7 @@ class RowLoops {
     slots_ = reinterpret_cast<double*>(workspace + at.slots);
     partials_ = reinterpret_cast<double*>(workspace + at.partials);
     maps_ = reinterpret_cast<RowMap<double>*>(workspace + at.maps);
-    weights_ = at.slots == at.weights ? typed<const float>(roles.w)
-                                      : reinterpret_cast<float*>(workspace + at.weights);
+    weights_ = at.slots == at.weights ? nullptr : reinterpret_cast<A*>(workspace + at.weights);
     elements_ = split_.rows * split_.columns;
     const bool in_place = data[roles.dx] == data[roles.dy] || data[roles.dx] == data[roles.x];
     stores_ = in_place ? Stores::kCached : stores_for(3 * elements_ * std::int64_t{sizeof(T)});
@@ -57,6 +55,7 @@ class RowLoops {
  private:
   using A = Arithmetic<T>;
   static constexpr int kColumnSums = F::kColumnSums;
+  static constexpr std::int64_t kTile = 512;  // columns that a task applies at once
   // f32 arithmetic on 16-bit data may lose the squares of a row; such a group takes f64 arithmetic instead.
   static constexpr bool kWatchesRange = F::kComputesRstd && sizeof(A) == 4;
 
@@ -75,15 +74,24 @@ class RowLoops {
     return static_cast<E*>(data_[role]);
   }
 
-  // w as contiguous f32 (exact for every element type); 1 if there is none.
+  // w as contiguous A (exact: every parameter fits into f32); 1 if there is none.
   void prepare_weights() {
     const Tensor& w = plan_.argument[roles_.w].tensor;
-    if (w.present() && weights_ == typed<const float>(roles_.w)) return;
-    auto* out = const_cast<float*>(weights_);
-    for (std::int64_t c = 0; c < split_.columns; ++c) {
-      out[c] = w.present() ? static_cast<float>(cpu::load_element(data_[roles_.w], w.dtype, c * w.strides[0]))
-                           : 1.0f;
+    if (weights_ == nullptr) {
+      weights_ = static_cast<const A*>(data_[roles_.w]);
+      return;
     }
+    auto* out = const_cast<A*>(weights_);
+    if (!w.present()) {
+      std::fill_n(out, split_.columns, A{1});
+      return;
+    }
+    cpu::with_element_type(w.dtype, [&](auto* type) {
+      const auto* from = static_cast<decltype(type)>(data_[roles_.w]);
+      for (std::int64_t c = 0; c < split_.columns; ++c) {
+        out[c] = static_cast<A>(cpu::to_double(cpu::read(from + c * w.strides[0])));
+      }
+    });
   }
 
   double statistic(int role, std::int64_t row) const {
@@ -116,7 +124,7 @@ class RowLoops {
   std::array<double, F::kRowSums> chunk_sums(const T* dy, const T* x, const RowMap<double>& given,
                                              std::int64_t begin, std::int64_t end) const {
     const RowMap<Vec<B>> map = spread<B>(given);
-    const float* w = weights_;
+    const A* w = weights_;
     Sums<B, F::kRowSums> sums;
     sums.walk(end - begin, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
       return F::row_terms(load<B>(dy + begin + i, step), load<B>(w + begin + i, step),
@@ -162,33 +170,102 @@ class RowLoops {
     }
   }
 
-  // 2. Adds the group's column terms to sums[column_sum][column - begin]; `pitch` between the column sums.
+  // 2. dx of the group, and its column terms added to sums[column_sum][column - begin]; `pitch` lies between the
+  // column sums. Outputs that are not wanted, or that go past the cache, go through a tile on the stack.
   template <typename B>
-  void add_columns(const Group& group, std::int64_t begin, std::int64_t end, double* sums,
-                   std::int64_t pitch) const {
+  void apply_in(const Group& group, std::int64_t begin, std::int64_t end, double* sums, std::int64_t pitch) const {
+    alignas(64) T dx_tile[kGroupRows][kTile];
+    double unwanted[kColumnSums * kTile];
+    const bool direct = wanted(roles_.dx) && stores_ == Stores::kCached;
+    if (!sums_wanted_) std::fill_n(unwanted, kColumnSums * kTile, 0.0);
     RowMap<Vec<B>> map[kGroupRows];
     for (int r = 0; r < group.rows; ++r) map[r] = spread<B>(group.map[r]);
-    for_vectors<B>(end - begin, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-      const auto terms = [&](int r) NORMGRAD_INLINE {
-        return F::column_terms(load<B>(group.dy[r] + begin + i, step),
-                               F::x_hat(load<B>(group.x[r] + begin + i, step), map[r]), map[r]);
-      };
-      if constexpr (sizeof(B) == 8) {
-        std::array<Vec<double>, kColumnSums> total;
-        unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { total[k] = load<double>(sums + k * pitch + i, step); });
-        for (int r = 0; r < group.rows; ++r) {
-          const auto term = terms(r);
-          unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { total[k] = total[k] + term[k]; });
-        }
-        unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { store(total[k], sums + k * pitch + i, step); });
+    for (std::int64_t tile = begin; tile < end; tile += kTile) {
+      const std::int64_t count = std::min(kTile, end - tile);
+      T* dx[kGroupRows];
+      for (int r = 0; r < group.rows; ++r) dx[r] = direct ? group.dx[r] + tile : dx_tile[r];
+      const ColumnSums to = sums_wanted_ ? ColumnSums{sums + tile - begin, pitch} : ColumnSums{unwanted, kTile};
+      if (group.rows == kGroupRows) {
+        apply_tile<B, kGroupRows>(group, map, tile, count, dx, to);
       } else {
-        auto chain = terms(0);
-        for (int r = 1; r < group.rows; ++r) {
-          const auto term = terms(r);
-          unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { chain[k] = chain[k] + term[k]; });
-        }
-        unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { add_f64(chain[k], sums + k * pitch + i, step); });
+        apply_tile<B, 0>(group, map, tile, count, dx, to);
       }
+      if (direct || !wanted(roles_.dx)) continue;
+      for (int r = 0; r < group.rows; ++r) stream_copy(count, dx_tile[r], group.dx[r] + tile);
+    }
+  }
+  void apply(const Group& group, std::int64_t begin, std::int64_t end, double* sums, std::int64_t pitch) const {
+    if constexpr (kWatchesRange) {
+      if (group.in_f64) return apply_in<double>(group, begin, end, sums, pitch);
+    }
+    apply_in<A>(group, begin, end, sums, pitch);
+  }
+
+  struct ColumnSums {
+    double* at;
+    std::int64_t pitch;
+  };
+
+  // Columns [tile, tile + count) of kRows rows (0: of group.rows), in strips of 4 vectors: about a cache line.
+  template <typename B, int kRows>
+  void apply_tile(const Group& group, const RowMap<Vec<B>>* map, std::int64_t tile, std::int64_t count, T* const* dx,
+                  ColumnSums to) const {
+    constexpr int kStrip = sizeof(B) * kWidth<B> > 32 ? 1 : 4;
+    std::int64_t i = 0;
+    for (; i + kStrip * kWidth<B> <= count; i += kStrip * kWidth<B>) {
+      apply_strip<B, kRows, kStrip>(group, map, tile, i, dx, to, Whole());
+    }
+    for_vectors<B>(count - i, [&](std::int64_t at, auto step) NORMGRAD_INLINE {
+      apply_strip<B, kRows, 1>(group, map, tile, i + at, dx, to, step);
+    });
+  }
+
+  template <typename B, int kRows, int kStrip, class Step>
+  NORMGRAD_ALWAYS void apply_strip(const Group& group, const RowMap<Vec<B>>* map, std::int64_t tile, std::int64_t i,
+                                   T* const* dx, ColumnSums to, Step step) const {
+    Vec<B> sum[kColumnSums][kStrip];
+    start_sums<B>(sum, to, i, step);
+    const int rows = kRows > 0 ? kRows : group.rows;
+    for (int r = 0; r < rows; ++r) {
+      const RowMap<Vec<B>> m = map[r];
+      unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
+        const std::int64_t at = i + v * kWidth<B>;
+        const Vec<B> dy = load<B>(group.dy[r] + tile + at, step);
+        const Vec<B> x_hat = F::x_hat(load<B>(group.x[r] + tile + at, step), m);
+        store(F::dx(dy, load<B>(weights_ + tile + at, step), x_hat, m), dx[r] + at, step);
+        const auto term = F::column_terms(dy, x_hat, m);
+        unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { sum[k][v] = sum[k][v] + term[k]; });
+      });
+    }
+    end_sums<B>(sum, to, i, step);
+  }
+
+  // f64 terms go on from the sums so far; f32 terms of 8 rows are added from +0 and then to the sums in f64.
+  template <typename B, int kStrip, class Step>
+  static NORMGRAD_ALWAYS void start_sums(Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to, std::int64_t i,
+                                         Step step) {
+    unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
+      unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
+        if constexpr (sizeof(B) == 8) {
+          sum[k][v] = load<double>(to.at + k * to.pitch + i + v * kWidth<B>, step);
+        } else {
+          sum[k][v] = all(B{0});
+        }
+      });
+    });
+  }
+  template <typename B, int kStrip, class Step>
+  static NORMGRAD_ALWAYS void end_sums(const Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to, std::int64_t i,
+                                       Step step) {
+    unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
+      unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
+        double* at = to.at + k * to.pitch + i + v * kWidth<B>;
+        if constexpr (sizeof(B) == 8) {
+          store(sum[k][v], at, step);
+        } else {
+          add_f64(sum[k][v], at, step);
+        }
+      });
     });
   }
   // to[...] += a, in f64.
@@ -202,33 +279,6 @@ class RowLoops {
     float lane[kWidth<float>];
     store(a, lane);
     for (std::int64_t j = 0; j < part.count; ++j) to[j] += static_cast<double>(lane[j]);
-  }
-
-  // 3. dx of one row.
-  template <typename B>
-  void write_dx(const Group& group, int r, std::int64_t begin, std::int64_t end) const {
-    const RowMap<Vec<B>> map = spread<B>(group.map[r]);
-    const T* dy = group.dy[r] + begin;
-    const T* x = group.x[r] + begin;
-    const float* w = weights_ + begin;
-    elementwise<B>(end - begin, group.dx[r] + begin, stores_, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-      return F::dx(load<B>(dy + i, step), load<B>(w + i, step), F::x_hat(load<B>(x + i, step), map), map);
-    });
-  }
-
-  template <typename B>
-  void finish_group_in(const Group& group, std::int64_t begin, std::int64_t end, double* sums,
-                       std::int64_t pitch) const {
-    if (sums_wanted_) add_columns<B>(group, begin, end, sums, pitch);
-    if (!wanted(roles_.dx)) return;
-    for (int r = 0; r < group.rows; ++r) write_dx<B>(group, r, begin, end);
-  }
-  void finish_group(const Group& group, std::int64_t begin, std::int64_t end, double* sums,
-                    std::int64_t pitch) const {
-    if constexpr (kWatchesRange) {
-      if (group.in_f64) return finish_group_in<double>(group, begin, end, sums, pitch);
-    }
-    finish_group_in<A>(group, begin, end, sums, pitch);
   }
 
   double* slot(std::int64_t block) const { return slots_ + block * kColumnSums * split_.columns; }
@@ -276,7 +326,7 @@ class RowLoops {
         for (std::int64_t row = run_begin; row < run_end; row += kGroupRows) {
           Group group = locate(row, run_end);
           reduce_rows(group, row);
-          finish_group(group, 0, split_.columns, run.sums(), run.pitch());
+          apply(group, 0, split_.columns, run.sums(), run.pitch());
         }
         if (sums_wanted_) run.end_run();
       }
@@ -314,7 +364,6 @@ class RowLoops {
         }
       }
     }
-    constexpr std::int64_t kTile = 1024;
     const std::int64_t tiles = ceil_div(split_.columns, kTile);
     cpu::parallel_for(tiles, (end - begin) * split_.columns, [&](std::int64_t tile) NORMGRAD_ATTR {
       const std::int64_t column = tile * kTile;
@@ -326,7 +375,7 @@ class RowLoops {
         Group group = locate(row, end);
         for (int r = 0; r < group.rows; ++r) group.map[r] = maps_[row - begin + r];
         group.in_f64 = (in_f64 >> (row - begin) / kGroupRows & 1) != 0;
-        finish_group(group, column, column_end, run.sums(), run.pitch());
+        apply(group, column, column_end, run.sums(), run.pitch());
       }
       if (sums_wanted_) run.end_run();
       end_stores(stores_);
@@ -359,7 +408,6 @@ class RowLoops {
 
   // Blocks fold by stride doubling; the result is rounded once into dw and db.
   void store_column_sums() {
-    constexpr std::int64_t kTile = 256;
     cpu::parallel_for(ceil_div(split_.columns, kTile), split_.blocks * split_.columns,
                       [&](std::int64_t tile) NORMGRAD_ATTR {
       const std::int64_t begin = tile * kTile;
@@ -390,7 +438,7 @@ class RowLoops {
   const RowRoles& roles_;
   const RowSplit& split_;
   void* const* data_;
-  const float* weights_;
+  const A* weights_;  // null until prepared: the caller's own serve as they are
   double* slots_;
   double* partials_;
   RowMap<double>* maps_;

@@ -100,7 +100,8 @@ RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles) {
     return role != kAbsent && plan.argument[role].tensor.present();
   };
   const Tensor& w = plan.argument[roles.w].tensor;
-  const bool w_as_is = w.present() && w.dtype == DataType::kF32 && (w.strides[0] == 1 || w.shape[0] == 1);
+  const bool in_f64 = plan.argument[roles.dy].tensor.dtype == DataType::kF32;
+  const bool w_as_is = !in_f64 && w.present() && w.dtype == DataType::kF32 && w.strides[0] == 1;
   const std::int64_t column_sums = roles.db == kAbsent ? 1 : 2;
   const bool sums_wanted = present(roles.dw) || present(roles.db);
   const std::int64_t wide_rows = is_wide(split) ? std::min(split.block_rows, kRunRows) : 0;
@@ -111,7 +112,7 @@ RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles) {
     end += (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
     return begin;
   };
-  at.weights = take(w_as_is ? 0 : split.columns * 4);
+  at.weights = take(w_as_is ? 0 : split.columns * (in_f64 ? 8 : 4));
   at.slots = take(sums_wanted ? split.blocks * column_sums * split.columns * 8 : 0);
   at.partials = take(wide_rows * ceil_div(split.columns, kRowChunk) * 2 * 8);
   at.maps = take(wide_rows * kCoefficients * 8);

@@ -28,7 +28,7 @@ inline constexpr std::int64_t kMaxRunColumns = 4096;
 
 // Where things lie in the workspace, in bytes from its first 64-byte boundary.
 struct RowWorkspace {
-  std::size_t weights;   // w as contiguous f32, unless it is that already
+  std::size_t weights;   // w as the loops want it: contiguous, in the type of their arithmetic
   std::size_t slots;     // [block][dw, db][column] f64 sums
   std::size_t partials;  // wide: [row of a run][chunk][sum] f64
   std::size_t maps;      // wide: [row of a run] coefficients
