@@ -1,5 +1,7 @@
 # Compile and link options of our own targets; nothing is set globally.
 
+set(NORMGRAD_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread; empty: none")
+
 # Every target: warnings, and arithmetic that no compiler may rearrange or contract (docs/architecture.md).
 add_library(normgrad_options INTERFACE)
 target_compile_features(normgrad_options INTERFACE cxx_std_20)
@@ -8,17 +10,28 @@ target_compile_options(normgrad_options INTERFACE
   -ffp-contract=off -fno-fast-math
   $<$<BOOL:${NORMGRAD_WERROR}>:-Werror>)
 
+# Everything of ours is built with the sanitizers, since they must see both ends of every access. Not the check of
+# enums, which clang has: a C caller may pass any number, and our entry points answer it.
+if(NORMGRAD_SANITIZE)
+  target_compile_options(normgrad_options INTERFACE
+    -fsanitize=${NORMGRAD_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=enum>)
+  target_link_options(normgrad_options INTERFACE -fsanitize=${NORMGRAD_SANITIZE})
+endif()
+
 # What becomes part of a library: position independent, hidden unless marked.
 add_library(normgrad_library_options INTERFACE)
 target_link_libraries(normgrad_library_options INTERFACE normgrad_options)
 target_compile_options(normgrad_library_options INTERFACE -fvisibility=hidden
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden> -fPIC)
 
-# A shared library with a version script and a run path that survives moving the prefix.
+# A shared library with a version script and a run path that survives moving the prefix. The sanitizers' own symbols are
+# undefined in it: their runtime is linked into the program.
 function(normgrad_shared_library target version_script)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:normgrad_library_options>)
   target_link_options(${target} PRIVATE
-    LINKER:--version-script=${version_script} LINKER:--no-undefined LINKER:--as-needed)
+    LINKER:--version-script=${version_script} LINKER:--as-needed
+    $<$<NOT:$<BOOL:${NORMGRAD_SANITIZE}>>:LINKER:--no-undefined>)
   set_target_properties(${target} PROPERTIES
     LINK_DEPENDS ${version_script}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib

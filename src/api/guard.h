@@ -17,7 +17,8 @@ Status guarded(const char* name, Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return fail(Status::kOutOfMemory, "out of memory");
   } catch (...) {
-    return fail(Status::kInternal, "unexpected exception: please report this as a defect of normgrad");
+    return fail(Status::kInternal,
+                "unexpected exception: please report this as a defect of normgrad");
   }
 }
 

@@ -1,0 +1,17 @@
+// Whole arrays between f32 and the 16-bit types, through the same loads and stores as every kernel's.
+#ifndef NORMGRAD_CPU_CONVERT_H
+#define NORMGRAD_CPU_CONVERT_H
+
+#include <cstddef>
+
+#include "normgrad/settings.h"
+#include "normgrad/tensor.h"
+
+namespace normgrad::cpu {
+
+void convert_to_f32(Isa isa, DataType dtype, const void* from, float* to, std::size_t count);
+void convert_from_f32(Isa isa, DataType dtype, const float* from, void* to, std::size_t count);
+
+}  // namespace normgrad::cpu
+
+#endif
