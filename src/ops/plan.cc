@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "core/device_memory.h"
 #include "ops/plan_checks.h"
 
@@ -74,6 +76,12 @@ Status check_outputs(const Plan& plan) {
                 tensor.name, shape_of(tensor).text, strides_of(tensor).text);
   }
   return Status::kOk;
+}
+
+Status check_op(const Plan& plan, const char* op) {
+  if (plan.op != nullptr && std::strcmp(plan.op, op) == 0) return Status::kOk;
+  return fail(Status::kBadParam, "the plan was made for %s, not for %s",
+              plan.op == nullptr ? "nothing" : plan.op, op);
 }
 
 namespace {

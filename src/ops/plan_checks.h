@@ -33,6 +33,9 @@ Status check_sizes(Plan& plan);
 // No output overlaps itself.
 Status check_outputs(const Plan& plan);
 
+// run(): the plan was made for operator `op`.
+Status check_op(const Plan& plan, const char* op);
+
 }  // namespace normgrad
 
 // Leaves the function with a status that is not kOk.

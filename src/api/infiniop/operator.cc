@@ -45,6 +45,10 @@ Status check_dtypes(Operands operands) {
 
 Status check_rank(const Tensor& tensor, DataRule rule) {
   if (tensor.rank >= rule.min_rank && tensor.rank <= rule.max_rank) return Status::kOk;
+  if (rule.min_rank == rule.max_rank) {
+    return fail(Status::kBadShape, "%s has shape %s, but must have %d dimensions", tensor.name,
+                shape_of(tensor).text, rule.min_rank);
+  }
   return fail(Status::kBadShape, "%s has shape %s, but must have from %d to %d dimensions",
               tensor.name, shape_of(tensor).text, rule.min_rank, rule.max_rank);
 }

@@ -7,6 +7,8 @@
 namespace normgrad {
 namespace {
 
+constexpr char kName[] = "BatchNormBackward";
+
 Status check_dtypes(const BatchNormBackward& p) {
   NORMGRAD_TRY(check_data_dtype(p.dy));
   NORMGRAD_TRY(check_data_dtype(p.x));
@@ -52,7 +54,7 @@ Status make_plan(const BatchNormBackward& p, Plan* plan) {
   split_channels(made, {kDy, kX, kDx}, p.channel_axis);
   made.eps = p.eps;
   made.training = p.training;
-  made.op = "BatchNormBackward";
+  made.op = kName;
   made.execute = [](const Plan& self, void* const* data, std::byte* workspace) {
     choose_batch_norm_backward(isa())(self, data, workspace);
   };
@@ -62,6 +64,7 @@ Status make_plan(const BatchNormBackward& p, Plan* plan) {
 
 Status run(const Plan& plan, const BatchNormBackwardData& d, void* workspace,
            std::size_t workspace_bytes) {
+  NORMGRAD_TRY(check_op(plan, kName));
   const void* const data[] = {d.dx, d.dw, d.db, d.dy, d.x, d.w, d.mean, d.rstd, d.var};
   return run(plan, const_cast<void* const*>(data), workspace, workspace_bytes);
 }

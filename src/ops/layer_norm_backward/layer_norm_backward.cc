@@ -4,6 +4,11 @@
 #include "ops/plan_checks.h"
 
 namespace normgrad {
+namespace {
+
+constexpr char kName[] = "LayerNormBackward";
+
+}  // namespace
 
 Status make_plan(const LayerNormBackward& p, Plan* plan) {
   if (p.x_hat.present() == p.x.present() || p.x_hat.present() != p.sigma.present()) {
@@ -17,7 +22,7 @@ Status make_plan(const LayerNormBackward& p, Plan* plan) {
   set_arguments(made, {&p.dx, &p.dw, &p.db, &p.dy, &p.w, &p.x_hat, &p.sigma, &p.x,
                                     &p.mean, &p.rstd}, 3);
   NORMGRAD_TRY(plan_row_norm(made, is_given_x_hat(made) ? kRolesOfXHat : kRolesOfX));
-  made.op = "LayerNormBackward";
+  made.op = kName;
   made.execute = [](const Plan& self, void* const* data, std::byte* workspace) {
     choose_layer_norm_backward(isa())(self, data, workspace);
   };
@@ -27,6 +32,7 @@ Status make_plan(const LayerNormBackward& p, Plan* plan) {
 
 Status run(const Plan& plan, const LayerNormBackwardData& d, void* workspace,
            std::size_t workspace_bytes) {
+  NORMGRAD_TRY(check_op(plan, kName));
   const void* const data[] = {d.dx, d.dw, d.db, d.dy, d.w, d.x_hat, d.sigma, d.x, d.mean, d.rstd};
   return run(plan, const_cast<void* const*>(data), workspace, workspace_bytes);
 }

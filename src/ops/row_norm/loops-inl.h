@@ -225,14 +225,17 @@ class RowLoops {
                                    T* const* dx, ColumnSums to, Step step) const {
     Vec<B> sum[kColumnSums][kStrip];
     start_sums<B>(sum, to, i, step);
+    const A* w_at = weights_ + tile + i;
     const int rows = kRows > 0 ? kRows : group.rows;
     for (int r = 0; r < rows; ++r) {
       const RowMap<Vec<B>> m = map[r];
+      const T* dy_at = group.dy[r] + tile + i;
+      const T* x_at = group.x[r] + tile + i;
+      T* dx_at = dx[r] + i;
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
-        const std::int64_t at = i + v * kWidth<B>;
-        const Vec<B> dy = load<B>(group.dy[r] + tile + at, step);
-        const Vec<B> x_hat = F::x_hat(load<B>(group.x[r] + tile + at, step), m);
-        store(F::dx(dy, load<B>(weights_ + tile + at, step), x_hat, m), dx[r] + at, step);
+        const Vec<B> dy = load<B>(dy_at + v * kWidth<B>, step);
+        const Vec<B> x_hat = F::x_hat(load<B>(x_at + v * kWidth<B>, step), m);
+        store(F::dx(dy, load<B>(w_at + v * kWidth<B>, step), x_hat, m), dx_at + v * kWidth<B>, step);
         const auto term = F::column_terms(dy, x_hat, m);
         unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { sum[k][v] = sum[k][v] + term[k]; });
       });
@@ -417,10 +420,14 @@ class RowLoops {
         if (!wanted(role)) continue;
         fold_blocks(k, begin, end);
         const Tensor& out = plan_.argument[role].tensor;
-        for (std::int64_t c = begin; c < end; ++c) {
-          const double sum = split_.rows == 0 ? 0.0 : slots_[k * split_.columns + c];
-          cpu::store_element(data_[role], out.dtype, c * out.strides[0], sum);
-        }
+        const double* sums = slots_ + k * split_.columns;
+        cpu::with_element_type(out.dtype, [&](auto* type) {
+          auto* to = static_cast<decltype(type)>(data_[role]);
+          for (std::int64_t c = begin; c < end; ++c) {
+            const double sum = split_.rows == 0 ? 0.0 : sums[c];
+            cpu::write(to + c * out.strides[0], cpu::round_to<std::remove_pointer_t<decltype(type)>>(sum));
+          }
+        });
       }
     });
   }
