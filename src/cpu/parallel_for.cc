@@ -49,7 +49,6 @@ void run_blocks(std::int64_t blocks, std::int64_t elements, Task task, void* con
                      pool_is_lost.load(std::memory_order_relaxed);
   const int team = alone ? 1 : static_cast<int>(std::min<std::int64_t>(threads(), blocks));
   if (team == 1) {
-    const FloatEnvironment environment;
     for (std::int64_t block = 0; block < blocks; ++block) task(context, block);
     return;
   }

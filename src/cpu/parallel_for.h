@@ -11,7 +11,7 @@ using Task = void (*)(void* context, std::int64_t block);
 void run_blocks(std::int64_t blocks, std::int64_t elements, Task task, void* context);
 
 // Calls body(block) for every block in [0, blocks), in any order, on as many threads as `elements` (the work behind
-// all blocks together) is worth. Every body runs in a FloatEnvironment and must not throw.
+// all blocks together) is worth. The caller is in a FloatEnvironment, and so is every body; none may throw.
 template <class Body>
 void parallel_for(std::int64_t blocks, std::int64_t elements, Body&& body) {
   using Function = std::remove_reference_t<Body>;

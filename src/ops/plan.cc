@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "core/device_memory.h"
+#include "cpu/float_environment.h"
 #include "ops/plan_checks.h"
 
 namespace normgrad {
@@ -161,6 +162,7 @@ Status run(const Plan& plan, void* const* data, void* workspace, std::size_t wor
     if (has_elements(plan.argument[i])) NORMGRAD_TRY(check_overlaps(plan, data, i));
   }
   if (plan.workspace_bytes > 0) NORMGRAD_TRY(check_workspace(plan, data, workspace));
+  const cpu::FloatEnvironment environment;
   plan.execute(plan, data, static_cast<std::byte*>(workspace));
   return Status::kOk;
 }

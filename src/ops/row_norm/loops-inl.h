@@ -66,6 +66,7 @@ class RowLoops {
     T* dx[kGroupRows];
     RowMap<double> map[kGroupRows];
     bool in_f64 = sizeof(A) == 8;
+    const Group* next = nullptr;  // comes after this one: fetched from memory while this one is applied
   };
 
   bool wanted(int role) const { return role != kAbsent && plan_.argument[role].tensor.present(); }
@@ -108,13 +109,15 @@ class RowLoops {
     return map;
   }
 
+  // Rows from `row` on, before `end`; what is missing of a group repeats its last row.
   Group locate(std::int64_t row, std::int64_t end) const {
     Group group;
     group.rows = static_cast<int>(std::min(kGroupRows, end - row));
-    for (int r = 0; r < group.rows; ++r) {
-      group.dy[r] = typed<const T>(roles_.dy) + row_offset(split_, roles_.dy, row + r);
-      group.x[r] = typed<const T>(roles_.x) + row_offset(split_, roles_.x, row + r);
-      group.dx[r] = wanted(roles_.dx) ? typed<T>(roles_.dx) + row_offset(split_, roles_.dx, row + r) : nullptr;
+    for (int r = 0; r < kGroupRows; ++r) {
+      const std::int64_t at = row + std::min(r, group.rows - 1);
+      group.dy[r] = typed<const T>(roles_.dy) + row_offset(split_, roles_.dy, at);
+      group.x[r] = typed<const T>(roles_.x) + row_offset(split_, roles_.x, at);
+      group.dx[r] = wanted(roles_.dx) ? typed<T>(roles_.dx) + row_offset(split_, roles_.dx, at) : nullptr;
     }
     return group;
   }
@@ -232,6 +235,10 @@ class RowLoops {
       const T* dy_at = group.dy[r] + tile + i;
       const T* x_at = group.x[r] + tile + i;
       T* dx_at = dx[r] + i;
+      if (kStrip > 1 && group.next != nullptr) {
+        cpu::prefetch(group.next->dy[r] + tile + i);
+        cpu::prefetch(group.next->x[r] + tile + i);
+      }
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
         const Vec<B> dy = load<B>(dy_at + v * kWidth<B>, step);
         const Vec<B> x_hat = F::x_hat(load<B>(x_at + v * kWidth<B>, step), m);
@@ -328,6 +335,8 @@ class RowLoops {
         if (sums_wanted_) run.start_run();
         for (std::int64_t row = run_begin; row < run_end; row += kGroupRows) {
           Group group = locate(row, run_end);
+          const Group next = locate(std::min(row + kGroupRows, end - 1), end);
+          group.next = &next;
           reduce_rows(group, row);
           apply(group, 0, split_.columns, run.sums(), run.pitch());
         }
