@@ -29,6 +29,6 @@ normgrad_pkg_config(infiniop "InfiniOp's normalization gradients on CPUs" "infin
 
 # What people source, and CANN's second name of the library directory. The link is made in the build directory and
 # installed from there, so that DESTDIR and CPack work.
-install(PROGRAMS cmake/set_env.sh DESTINATION .)
+install(FILES cmake/set_env.sh DESTINATION .)
 file(CREATE_LINK ${CMAKE_INSTALL_LIBDIR} ${PROJECT_BINARY_DIR}/lib64 SYMBOLIC)
 install(FILES ${PROJECT_BINARY_DIR}/lib64 DESTINATION .)

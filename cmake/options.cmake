@@ -10,12 +10,11 @@ target_compile_options(normgrad_options INTERFACE
   -ffp-contract=off -fno-fast-math
   $<$<BOOL:${NORMGRAD_WERROR}>:-Werror>)
 
-# Everything of ours is built with the sanitizers, since they must see both ends of every access. Not the check of
-# enums, which clang has: a C caller may pass any number, and our entry points answer it.
+# Everything of ours is built with the sanitizers, since they must see both ends of every access. Not with the check of
+# enums: a C caller may pass any number, and our entry points answer it.
 if(NORMGRAD_SANITIZE)
   target_compile_options(normgrad_options INTERFACE
-    -fsanitize=${NORMGRAD_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-    $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=enum>)
+    -fsanitize=${NORMGRAD_SANITIZE} -fno-sanitize=enum -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(normgrad_options INTERFACE -fsanitize=${NORMGRAD_SANITIZE})
 endif()
 
@@ -30,8 +29,10 @@ target_compile_options(normgrad_library_options INTERFACE -fvisibility=hidden
 function(normgrad_shared_library target version_script)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:normgrad_library_options>)
   target_link_options(${target} PRIVATE
-    LINKER:--version-script=${version_script} LINKER:--as-needed
-    $<$<NOT:$<BOOL:${NORMGRAD_SANITIZE}>>:LINKER:--no-undefined>)
+    LINKER:--version-script=${version_script} LINKER:--as-needed)
+  if(NOT NORMGRAD_SANITIZE)
+    target_link_options(${target} PRIVATE LINKER:--no-undefined)
+  endif()
   set_target_properties(${target} PROPERTIES
     LINK_DEPENDS ${version_script}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib

@@ -14,7 +14,7 @@ else
     done
   )
 fi
-_normgrad_prefix=$(CDPATH= cd -- "$(dirname -- "$_normgrad_file")" 2>/dev/null && pwd -P)
+_normgrad_prefix=$(CDPATH='' cd -- "$(dirname -- "$_normgrad_file")" 2>/dev/null && pwd -P)
 
 if [ -z "$_normgrad_file" ] || [ ! -e "$_normgrad_prefix/lib/libinfiniop.so" ]; then
   echo "set_env.sh: cannot find the directory this file lies in; nothing is set" >&2

@@ -179,8 +179,8 @@ bool share_memory(const Argument& a, const void* a_data, const Argument& b, cons
     const std::int64_t size = size_of(t->dtype);
     bytes.add(1, size - 1);
     for (int d = 0; d < t->rank; ++d) {
-      const std::int64_t step = magnitude(t->strides[d]) * size;
-      if (step != 0) bytes.add(step, t->shape[d] - 1);
+      if (t->shape[d] == 1 || t->strides[d] == 0) continue;  // a stride that is not used may be any number
+      bytes.add(magnitude(t->strides[d]) * size, t->shape[d] - 1);
     }
   }
   return bytes.solutions(b_end - 1 - a_begin, 1) > 0;

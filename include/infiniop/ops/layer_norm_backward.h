@@ -41,10 +41,9 @@ infiniopGetLayerNormBackwardWorkspaceSize(infiniopLayerNormBackwardDescriptor_t 
  * tensors:        as described at creation; the address of element (0, ..., 0). Not null, unless
  *                 the tensor has no elements.
  *                 grad_bias is ignored if its descriptor was null.
- *                 grad_input may be the very same memory, with the same strides, as
- *                 grad_output or input_standardization.
- *                 Any other overlap of an output with another argument, and addresses that leave
- *                 or outlive their infinirtMalloc allocation: BAD_PARAM.
+ *                 An output may be the very same memory, with the same shape and strides, as an
+ *                 input. Any other overlap of an output with another argument, and addresses that
+ *                 leave or outlive their infinirtMalloc allocation: BAD_PARAM.
  * stream:         ignored; the results are there when the call returns.
  *
  * Any failure leaves the outputs untouched. Without rows grad_weight and grad_bias become 0. */

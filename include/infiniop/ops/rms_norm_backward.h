@@ -36,10 +36,10 @@ infiniopGetRMSNormBackwardWorkspaceSize(infiniopRMSNormBackwardDescriptor_t desc
 /* workspace:      workspace_size bytes, any alignment and contents; null if none are needed.
  * workspace_size: at least what the function above says, else INSUFFICIENT_WORKSPACE.
  * tensors:        as described at creation; the address of element (0, ..., 0). Not null, unless
- *                 the tensor has no elements. grad_x may be the very same memory, with
- *                 the same strides, as grad_y or x.
- *                 Any other overlap of an output with another argument, and addresses that leave
- *                 or outlive their infinirtMalloc allocation: BAD_PARAM.
+ *                 the tensor has no elements.
+ *                 An output may be the very same memory, with the same shape and strides, as an
+ *                 input. Any other overlap of an output with another argument, and addresses that
+ *                 leave or outlive their infinirtMalloc allocation: BAD_PARAM.
  * stream:         ignored; the results are there when the call returns.
  *
  * Any failure leaves the outputs untouched. Without rows grad_w becomes 0. */
