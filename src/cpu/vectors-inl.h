@@ -106,9 +106,11 @@ template <typename A, typename T, class Put>
 HWY_INLINE void put_rounded(Vec<A> a, T* to, Put&& put) {
   if constexpr (std::is_same_v<A, T>) {
     put(a.v, Tag<A>(), to);
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128  // Highway's own clamp what overflows f32
   } else if constexpr (std::is_same_v<T, float>) {
     const Narrow<float, A> d32;
     put(hn::DemoteTo(d32, a.v), d32, to);
+#endif
   } else if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
     const hn::RebindToSigned<Tag<A>> d;
     const Narrow<std::uint16_t, A> d16;

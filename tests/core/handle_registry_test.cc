@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -100,26 +99,6 @@ TEST(HandleRegistry, AMillionCyclesDoNotGrowTheTable) {
   EXPECT_EQ(handle_table_slots(), settled);
   for (const void* handle : alive) wrong += !unregister_handle(handle, kKind);
   EXPECT_EQ(wrong, 0u);
-}
-
-double nanoseconds_per_look_up(const void* handle) {
-  constexpr int kLookUps = 20000;
-  int found = 0;
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < kLookUps; ++i) found += is_live(handle, kKind);
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  EXPECT_EQ(found, kLookUps);
-  return took.count() / kLookUps;
-}
-
-TEST(HandleRegistry, LookUpIsFast) {
-  const Registered one(address(0x5000));
-  double best = nanoseconds_per_look_up(address(0x5000));
-  for (int i = 0; i < 50; ++i) best = std::min(best, nanoseconds_per_look_up(address(0x5000)));
-  RecordProperty("picoseconds", static_cast<int>(best * 1000));
-#ifdef NORMGRAD_TIME_MATTERS
-  EXPECT_LT(best, 60.0);
-#endif
 }
 
 TEST(HandleRegistry, ReadersSeeALiveHandleWhateverOthersDo) {

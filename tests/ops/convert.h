@@ -1,6 +1,6 @@
-// Whole arrays between f32 and the 16-bit types, through the same loads and stores as every kernel's.
-#ifndef NORMGRAD_CPU_CONVERT_H
-#define NORMGRAD_CPU_CONVERT_H
+// Whole arrays between f32 and the 16-bit types, through the loads and stores of the kernels.
+#ifndef TESTS_OPS_CONVERT_H
+#define TESTS_OPS_CONVERT_H
 
 #include <cstddef>
 

@@ -1,7 +1,7 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/convert.cc"
+#define HWY_TARGET_INCLUDE "ops/convert.cc"
 #include "cpu/target-inl.h"
-#include "cpu/convert.h"
+#include "ops/convert.h"
 #include "cpu/vectors-inl.h"
 
 NORMGRAD_TARGET_BEGIN

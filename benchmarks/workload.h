@@ -1,0 +1,133 @@
+// What every workload is made of: arrays, a plan, a check against the plain formula, and rounds
+// that time it beside its limit.
+#ifndef NORMGRAD_BENCHMARKS_WORKLOAD_H
+#define NORMGRAD_BENCHMARKS_WORKLOAD_H
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "limit.h"
+#include "normgrad/plan.h"
+
+namespace bench {
+
+using normgrad::DataType;
+
+inline constexpr DataType kTypes[] = {DataType::kF32, DataType::kBF16, DataType::kF16};
+const char* name(DataType dtype);
+
+// The memory of one tensor: aligned to 64 bytes, every page touched.
+class Array {
+ public:
+  Array(DataType dtype, std::int64_t count);
+
+  // Random numbers of [low, high); other ones in every array.
+  void fill(double low, double high);
+  double operator[](std::int64_t i) const;
+  DataType dtype() const { return dtype_; }
+  void* data() const { return memory_.get(); }
+  Bytes bytes() const { return {memory_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  DataType dtype_;
+  std::int64_t count_;
+  std::size_t size_;
+  std::unique_ptr<std::byte[], Free> memory_;
+};
+
+// A row-major tensor of this shape.
+normgrad::Tensor tensor(DataType dtype, const std::vector<std::int64_t>& shape, const char* name);
+
+// An operator on data: what is timed, and how it is known to be right.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual void run() = 0;          // as often as one likes
+  virtual void check() const = 0;  // after a run: every element of every output, by expect()
+  virtual Traffic traffic() const = 0;
+};
+
+// Ends the program unless out[i] is `exact` within the tolerance. T is the sum of the magnitudes
+// that were added up to `exact`, as docs/architecture.md defines it for every output.
+//
+// Ours is within ulp/2 + c*T of the exact result: c = 2^-40 for f32, at most 2^-19 for f16 and
+// bf16. The formulas here are evaluated in f64, in sums of at most 2^16 terms in sequence: within
+// 2^-37*T. ulp(v) > v*2^-p, with p = 24, 11, 8 bits for f32, f16, bf16, so (c + 2^-37)*T is less
+// than half an ulp of T*2^-k if 2^-(k+p+1) >= c + 2^-37: k = 11 for f32, 6 for f16, 9 for bf16.
+// Together: one ulp of the larger of |exact| and T*2^-k.
+void expect(const Array& out, std::int64_t i, double exact, double t, const char* what);
+
+// Ends the program with this message.
+[[noreturn]] void fail(const std::string& message);
+void must(normgrad::Status status);  // kOk, or fail with the library's own sentence
+
+struct Entry {
+  std::string op;     // layer_norm
+  std::string shape;  // 8192x768
+  DataType dtype;
+  std::int64_t elements;  // of a big tensor
+  std::function<std::unique_ptr<Workload>()> make;
+
+  std::string name() const { return op + "/" + shape + "/" + bench::name(dtype); }
+};
+
+struct Timing {
+  double limit_us = 0, ours_us = 0;
+  Stores limit_stores = Stores::kPlain;  // which were faster
+  double bytes = 0;
+  bool disturbed = false;  // by other programs, in too many rounds
+
+  double fraction() const { return limit_us / ours_us; }
+};
+
+// What one measurement of a round gave.
+struct Sample {
+  double us = 0;
+  bool disturbed = false;  // the kernel took a processor away from us meanwhile
+};
+
+// Times a workload in rounds: limit with plain stores, limit with non-temporal stores, ours. The
+// machine is shared, so that only neighbours in time can be compared.
+class Rounds {
+ public:
+  static constexpr std::size_t kLeast = 7;  // a median is taken of at least so many
+
+  Rounds(Workload& workload, int threads);
+  double next();  // one round; seconds of ours
+  Timing medians() const;
+
+ private:
+  Sample limit(Stores stores) const;
+
+  Workload& workload_;
+  Traffic traffic_;
+  int threads_;
+  int batch_ = 1;  // calls between two looks at the clock
+  std::vector<Sample> plain_, non_temporal_, ours_;
+};
+
+// Rows x columns of LayerNorm and RMSNorm.
+struct RowShape {
+  std::int64_t rows, columns;
+};
+inline constexpr RowShape kRowShapes[] = {{8192, 768}, {4096, 1024}, {2048, 4096}, {512, 8192},
+                                          {65536, 64}, {64, 65536},  {16, 768},    {4097, 1000}};
+
+// 8192x768
+std::string join(const std::vector<std::int64_t>& shape);
+
+void add_layer_norm_backward(std::vector<Entry>& entries);
+void add_rms_norm_backward(std::vector<Entry>& entries);
+void add_batch_norm_backward(std::vector<Entry>& entries);
+
+}  // namespace bench
+
+#endif

@@ -1,0 +1,187 @@
+#include "ops/cases.h"
+
+#include "ops/layouts.h"
+
+namespace ops_test {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+// Around the lane count, the chain of 8, blocks of 64, runs of 256, chunks of 4096 and 64 blocks of
+// 64 and of 256.
+Extents row_shape(Random& random) {
+  std::int64_t rows, columns;
+  const std::size_t kind = random.below(20);
+  if (kind < 12) {
+    rows = random.pick<std::int64_t>({1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33});
+    columns =
+        random.pick<std::int64_t>({1,  2,  3,   5,   7,   8,   15,  16,  17,  31,  32,  33, 63,
+                                   64, 65, 100, 127, 128, 129, 143, 144, 200, 255, 257, 300});
+  } else if (kind < 16) {
+    rows = random.pick<std::int64_t>({63, 64, 65, 127, 128, 129, 191, 255, 256, 257, 320, 513});
+    columns = random.pick<std::int64_t>({1, 2, 3, 15, 16, 17, 33, 40});
+  } else if (kind < 18) {
+    rows = random.pick<std::int64_t>({4095, 4096, 4097, 4160, 8193, 16384, 16385, 16500, 20000});
+    columns = random.pick<std::int64_t>({1, 1, 2, 3});
+  } else {
+    rows = random.pick<std::int64_t>({1, 1, 2, 3, 9});
+    columns =
+        random.pick<std::int64_t>({1000, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 8209, 12289});
+  }
+  const std::size_t most = random.one_in(8) ? 7 : 4;
+  const std::size_t leading = rows == 1 ? random.below(most + 1) : 1 + random.below(most);
+  Extents shape = random_factors(random, rows, leading);
+  shape.push_back(columns);
+  return shape;
+}
+
+struct ChannelShape {
+  Extents shape;
+  int axis;
+};
+
+ChannelShape channel_shape(Random& random) {
+  std::int64_t n, channels, l;
+  const std::size_t kind = random.below(20);
+  if (kind < 12) {
+    n = random.pick<std::int64_t>({1, 2, 3, 7, 8, 9, 16, 17});
+    channels = random.pick<std::int64_t>({1, 2, 3, 5, 8, 15, 16, 17, 33});
+    l = random.pick<std::int64_t>({1, 2, 3, 7, 15, 16, 17, 31, 33, 36, 49, 63, 64, 65, 100, 129});
+  } else if (kind < 15) {
+    n = random.pick<std::int64_t>({63, 64, 65, 130, 300, 900});
+    channels = random.pick<std::int64_t>({1, 3, 5, 16});
+    l = random.pick<std::int64_t>({1, 2, 5, 15, 16});
+  } else if (kind < 18) {
+    n = random.pick<std::int64_t>({1, 2, 3});
+    channels = random.pick<std::int64_t>({1, 2, 3});
+    l = random.pick<std::int64_t>({1365, 2048, 2049, 4095, 4096, 4097, 8193, 12290});
+  } else {
+    n = random.pick<std::int64_t>({4095, 4096, 4097, 8192, 8193, 16400});
+    channels = random.pick<std::int64_t>({1, 2, 3});
+    l = 1;
+  }
+  const std::size_t spatial = l == 1 ? random.below(3) : 1 + random.below(random.one_in(4) ? 6 : 3);
+  Extents shape = random_factors(random, l, spatial);
+  if (random.one_in(12)) {
+    shape.insert(shape.begin(), {channels, n});
+    return {shape, 0};
+  }
+  shape.insert(shape.begin(), n);
+  const std::size_t axis = random.one_in(2) ? 1 : 1 + random.below(shape.size());
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), channels);
+  return {shape, static_cast<int>(axis)};
+}
+
+Format parameter_format(Random& random, Format data) {
+  return random.one_in(2) ? data : Format::kF32;
+}
+Format statistic_format(Random& random, Format data) {
+  return random.pick({data, Format::kF32, Format::kF64});
+}
+
+// Some outputs unwanted, never all.
+void drop_outputs(Random& random, Problem& p) {
+  if (!random.one_in(3)) return;
+  const bool has_db = p.op != Op::kRmsNorm;
+  const std::size_t wanted = 1 + random.below(has_db ? 7 : 3);
+  for (const Slot slot : kOutputs) {
+    if ((wanted >> slot & 1) == 0) p.tensor[slot] = {};
+  }
+}
+
+void share_dx(Random& random, Problem& p) {
+  if (!p.has(kDx) || !random.one_in(3)) return;
+  const Slot slot = random.one_in(2) ? kDy : p.has(kX) ? kX : kXHat;
+  for (std::size_t d = 0; d < p.tensor[slot].shape.size(); ++d) {
+    if (p.tensor[slot].strides[d] == 0 && p.tensor[slot].shape[d] > 1) return;
+  }
+  p.dx_shares = slot;
+  p.tensor[kDx] = p.tensor[slot];
+}
+
+void set_row_statistics(Random& random, Problem& p, Format data, Extents leading) {
+  if (random.one_in(3)) leading.push_back(1);
+  const auto set = [&](Slot slot) {
+    p.tensor[slot] = random_layout(random, statistic_format(random, data), leading, Role::kInput,
+                                   LastStride::kAny);
+  };
+  if (p.has(kXHat)) set(kSigma);
+  if (p.op == Op::kLayerNorm && p.has(kX)) set(kMean), set(kRstd);
+  if (p.op == Op::kRmsNorm && random.one_in(3)) set(kRstd);
+}
+
+}  // namespace
+
+Problem make_row_problem(Random& random, Op op, Format data, Extents shape) {
+  Problem p;
+  p.op = op;
+  const auto big = [&](Role role) {
+    return random_layout(random, data, shape, role, LastStride::kOne);
+  };
+  p.tensor[kDy] = big(Role::kInput);
+  p.tensor[op == Op::kLayerNorm && random.one_in(2) ? kXHat : kX] = big(Role::kInput);
+  p.tensor[kDx] = big(Role::kOutput);
+  set_row_statistics(random, p, data, Extents(shape.begin(), shape.end() - 1));
+  const auto vector = [&](Role role) {
+    return random_vector(random, parameter_format(random, data), shape.back(), role);
+  };
+  p.tensor[kDw] = vector(Role::kOutput);
+  if (op == Op::kLayerNorm) p.tensor[kDb] = vector(Role::kOutput);
+  if (!random.one_in(5)) p.tensor[kW] = vector(Role::kInput);
+  share_dx(random, p);
+  return p;
+}
+
+Problem make_channel_problem(Random& random, Format data, Extents shape, int channel_axis) {
+  Problem p;
+  p.op = Op::kBatchNorm;
+  p.channel_axis = channel_axis;
+  p.training = !random.one_in(3);
+  p.eps = random.pick({0.0, 1e-5, 0.1});
+  const std::int64_t channels = shape[static_cast<std::size_t>(channel_axis)];
+  const auto big = [&](Role role) {
+    return random_layout(random, data, shape, role, LastStride::kAny);
+  };
+  const auto vector = [&](Role role, Format format) {
+    return random_vector(random, format, channels, role);
+  };
+  for (const Slot slot : {kDy, kX}) p.tensor[slot] = big(Role::kInput);
+  p.tensor[kDx] = big(Role::kOutput);
+  for (const Slot slot : {kDw, kDb})
+    p.tensor[slot] = vector(Role::kOutput, parameter_format(random, data));
+  if (!random.one_in(5)) p.tensor[kW] = vector(Role::kInput, parameter_format(random, data));
+  if (!random.one_in(8)) p.tensor[kMean] = vector(Role::kInput, statistic_format(random, data));
+  if (!random.one_in(8)) {
+    p.tensor[random.one_in(2) ? kRstd : kVar] =
+        vector(Role::kInput, statistic_format(random, data));
+  }
+  share_dx(random, p);
+  return p;
+}
+
+Case make_case(Op op, std::uint64_t master_seed, std::size_t index) {
+  Random random(master_seed + index * 3 + static_cast<std::uint64_t>(op));
+  Case out;
+  const Format data = random.pick({Format::kF32, Format::kF16, Format::kBF16});
+  if (op == Op::kBatchNorm) {
+    const ChannelShape shape = channel_shape(random);
+    out.problem = make_channel_problem(random, data, shape.shape, shape.axis);
+  } else {
+    out.problem = make_row_problem(random, op, data, row_shape(random));
+  }
+  drop_outputs(random, out.problem);
+  out.data_class =
+      static_cast<DataClass>(random.below(static_cast<std::size_t>(DataClass::kCount)));
+  fill(out.problem, out.data_class, random);
+  out.settings.threads = random.pick({1, 2, 2, 3});
+  out.settings.isa = kIsas[random.below(4)];
+  out.settings.workspace_shift_bytes = random.below(64);
+  return out;
+}
+
+std::string Case::description() const {
+  return describe(problem) + " data: " + name(data_class) +
+         " threads=" + std::to_string(settings.threads) + " isa=" + name(settings.isa);
+}
+
+}  // namespace ops_test

@@ -1,0 +1,29 @@
+// Generated cases: case `index` of an operator is a function of the master seed and nothing else.
+#ifndef TESTS_OPS_CASES_H
+#define TESTS_OPS_CASES_H
+
+#include <string>
+
+#include "ops/library.h"
+#include "ops/values.h"
+
+namespace ops_test {
+
+struct Case {
+  Problem problem;
+  RunSettings settings;
+  DataClass data_class = DataClass::kNormal;
+
+  std::string description() const;
+};
+
+Case make_case(Op op, std::uint64_t master_seed, std::size_t index);
+
+// Layouts are random unless packed; values are not filled yet.
+Problem make_row_problem(Random& random, Op op, Format data, std::vector<std::int64_t> shape);
+Problem make_channel_problem(Random& random, Format data, std::vector<std::int64_t> shape,
+                             int channel_axis);
+
+}  // namespace ops_test
+
+#endif

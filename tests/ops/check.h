@@ -1,0 +1,32 @@
+// Holds every element of every output to the reference's bound, and keeps count.
+#ifndef TESTS_OPS_CHECK_H
+#define TESTS_OPS_CHECK_H
+
+#include <map>
+#include <string>
+
+#include "ops/library.h"
+#include "reference/criterion.h"
+
+namespace ops_test {
+
+struct Tally {
+  std::size_t cases = 0, elements = 0;
+  std::size_t by_model =
+      0;  // cases outside the promised range of 16-bit data, held to the model's bits
+  std::map<std::string, double>
+      worst;  // error in units of the allowance, by operator, data type and output
+
+  std::string report() const;
+};
+
+// "" or the first element out of bounds: which, got, expected, allowance.
+std::string check(const Problem& problem, const Outputs& got, Tally& tally);
+
+// The bound is promised to 16-bit data whose non-zero magnitudes lie within 1e-12 and 1e12
+// (numerics, section 4); 1/sigma, a quotient of two of them, then lies within 1e-24 and 1e24.
+bool bound_is_promised(const Problem& problem, const reference::Gradients& expected);
+
+}  // namespace ops_test
+
+#endif

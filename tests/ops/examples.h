@@ -1,0 +1,40 @@
+// Plain problems for tests that are about something else: every argument present, packed, ordinary
+// values.
+#ifndef TESTS_OPS_EXAMPLES_H
+#define TESTS_OPS_EXAMPLES_H
+
+#include <string>
+
+#include "ops/problem.h"
+#include "ops/values.h"
+
+namespace ops_test {
+
+// The forms an operator comes in: which statistics are given.
+enum class Form {
+  kLayerNormOfXHat,
+  kLayerNormOfX,
+  kRmsNorm,
+  kRmsNormOfRstd,
+  kBatchNormTraining,
+  kBatchNormInference
+};
+inline constexpr Form kForms[] = {Form::kLayerNormOfXHat,   Form::kLayerNormOfX,
+                                  Form::kRmsNorm,           Form::kRmsNormOfRstd,
+                                  Form::kBatchNormTraining, Form::kBatchNormInference};
+const char* name(Form form);
+bool is_batch_norm(Form form);
+
+// Parameters have the data's format if `same`, else f32; statistics are f32. No values yet.
+Problem layout(Form form, Format data, std::vector<std::int64_t> shape,
+               bool same_parameters = true);
+
+Problem example(Form form, Format data, std::vector<std::int64_t> shape, std::uint64_t seed = 1,
+                DataClass data_class = DataClass::kNormal);
+
+// "rms_norm f16 (3,5)": for SCOPED_TRACE.
+std::string title(const Problem& problem);
+
+}  // namespace ops_test
+
+#endif

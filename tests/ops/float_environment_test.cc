@@ -1,0 +1,72 @@
+// The caller's rounding mode, FTZ and DAZ neither reach the results nor are changed.
+#include <gtest/gtest.h>
+
+#include <cfenv>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "ops/examples.h"
+#include "ops/library.h"
+
+namespace ops_test {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+struct Modes {
+  int rounding;
+  bool flush;  // FTZ and DAZ
+
+  void set() const {
+    std::fesetround(rounding);
+#if defined(__x86_64__)
+    _mm_setcsr((_mm_getcsr() & ~0x8040u) | (flush ? 0x8040u : 0u));
+#endif
+  }
+  bool hold() const {
+#if defined(__x86_64__)
+    if ((_mm_getcsr() & 0x8040u) != (flush ? 0x8040u : 0u)) return false;
+#endif
+    return std::fegetround() == rounding;
+  }
+};
+
+constexpr Modes kDefault{FE_TONEAREST, false};
+
+void expect_indifference(const Problem& p, int threads) {
+  for (const normgrad::Isa isa : available_isas()) {
+    const RunSettings settings{threads, isa, 1};
+    const Outputs expected = run_library(p, settings);
+    for (const Modes modes : {Modes{FE_UPWARD, false}, Modes{FE_DOWNWARD, true},
+                              Modes{FE_TOWARDZERO, false}, Modes{FE_TONEAREST, true}}) {
+      modes.set();
+      const Outputs got = run_library(p, settings);
+      const bool held = modes.hold();
+      kDefault.set();
+      EXPECT_TRUE(held) << title(p) << " " << name(isa);
+      EXPECT_EQ(first_difference(p, got, expected), "")
+          << title(p) << " " << name(isa) << " rounding " << modes.rounding << " flush "
+          << modes.flush;
+    }
+  }
+}
+
+TEST(FloatEnvironment, OfTheCallerDoesNotMatter) {
+  for (const Form form : kForms) {
+    for (const Format data : kDataFormats) {
+      const bool channels = is_batch_norm(form);
+      const Shape small{5, 7, 33}, large{300, 7, 33},
+          few_groups = channels ? Shape{2, 1, 40000} : Shape{8, 9000};
+      for (const DataClass data_class : {DataClass::kTails, DataClass::kSubnormal}) {
+        expect_indifference(example(form, data, small, 3, data_class), 1);
+        expect_indifference(example(form, data, large, 4, data_class), 3);
+        expect_indifference(example(form, data, few_groups, 5, data_class), 2);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ops_test

@@ -1,0 +1,82 @@
+// Thousands of generated cases: every element of every output within the bound, nothing else
+// written.
+//   NORMGRAD_SEED=7 ops_generated_test                  other cases
+//   NORMGRAD_CASE=rms_norm:123 ops_generated_test       that case alone
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "ops/cases.h"
+#include "ops/check.h"
+
+namespace ops_test {
+namespace {
+
+constexpr std::size_t kCasesPerOp = 2000;
+constexpr std::size_t kShards = 4;
+
+std::uint64_t master_seed() {
+  const char* text = std::getenv("NORMGRAD_SEED");
+  return text == nullptr ? 20240607 : std::strtoull(text, nullptr, 0);
+}
+
+Tally& tally() {
+  static Tally instance;
+  return instance;
+}
+
+class Report : public testing::Environment {
+ public:
+  void SetUp() override { std::cout << "master seed " << master_seed() << "\n"; }
+  void TearDown() override { std::cout << tally().report(); }
+};
+const auto* const kReport = testing::AddGlobalTestEnvironment(new Report);
+
+void run_one(Op op, std::size_t index) {
+  const Case c = make_case(op, master_seed(), index);
+  const std::string message = check(c.problem, run_library(c.problem, c.settings), tally());
+  if (message.empty()) return;
+  ADD_FAILURE() << message << "\n  case: " << c.description()
+                << "\n  again: NORMGRAD_SEED=" << master_seed() << " NORMGRAD_CASE=" << name(op)
+                << ":" << index << " ops_generated_test";
+}
+
+// The case that NORMGRAD_CASE names, if it is one of this operator.
+bool only_case(Op op, std::size_t* index) {
+  const std::string text = std::getenv("NORMGRAD_CASE");
+  const std::string prefix = std::string(name(op)) + ":";
+  if (text.rfind(prefix, 0) != 0) return false;
+  *index = std::strtoull(text.c_str() + prefix.size(), nullptr, 10);
+  return true;
+}
+
+class GeneratedCases : public testing::TestWithParam<std::tuple<Op, std::size_t>> {};
+
+TEST_P(GeneratedCases, AreWithinTheBound) {
+  const auto [op, shard] = GetParam();
+  if (std::getenv("NORMGRAD_CASE") != nullptr) {
+    std::size_t index = 0;
+    if (!only_case(op, &index) || index % kShards != shard) return;
+    std::cout << make_case(op, master_seed(), index).description() << "\n";
+    return run_one(op, index);
+  }
+  for (std::size_t index = shard; index < kCasesPerOp; index += kShards) {
+    run_one(op, index);
+    const testing::TestResult* result =
+        testing::UnitTest::GetInstance()->current_test_info()->result();
+    if (result->total_part_count() > 20) return;  // failures; more would tell nothing new
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, GeneratedCases,
+                         testing::Combine(testing::ValuesIn(kOps),
+                                          testing::Range(std::size_t{0}, kShards)),
+                         [](const auto& param_info) {
+                           return std::string(name(std::get<0>(param_info.param))) + "_" +
+                                  std::to_string(std::get<1>(param_info.param));
+                         });
+
+}  // namespace
+}  // namespace ops_test

@@ -1,0 +1,37 @@
+// Runs a problem through make_plan and run, and sees that nothing but the outputs was written.
+#ifndef TESTS_OPS_LIBRARY_H
+#define TESTS_OPS_LIBRARY_H
+
+#include <array>
+#include <string>
+
+#include "normgrad/settings.h"
+#include "ops/problem.h"
+#include "ops/storage.h"
+
+namespace ops_test {
+
+inline constexpr normgrad::Isa kIsas[] = {normgrad::Isa::kPlain, normgrad::Isa::kBaseline,
+                                          normgrad::Isa::kSse4, normgrad::Isa::kAvx2};
+const char* name(normgrad::Isa isa);
+std::vector<normgrad::Isa> available_isas();
+
+struct RunSettings {
+  int threads = 1;
+  normgrad::Isa isa = normgrad::Isa::kAvx2;  // the highest
+  std::size_t workspace_shift_bytes = 1;
+};
+
+struct Outputs {
+  std::array<Bits, 3> bits;  // dx, dw, db; empty where absent
+  std::string failure;       // the call's, or what it wrote where it must not; "" if none
+};
+
+Outputs run_library(const Problem& problem, const RunSettings& settings = {});
+
+// "" if all elements are the same numbers; all NaNs are one, and so are the two zeros.
+std::string first_difference(const Problem& problem, const Outputs& got, const Outputs& expected);
+
+}  // namespace ops_test
+
+#endif

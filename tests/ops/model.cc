@@ -1,0 +1,18 @@
+#include "ops/model.h"
+
+namespace ops_test {
+
+Outputs run_model(const Problem& problem) {
+  const bool wide = problem.data_format() == Format::kF32;
+  switch (problem.op) {
+    case Op::kLayerNorm:
+      return wide ? layer_norm_model<double>(problem) : layer_norm_model<float>(problem);
+    case Op::kRmsNorm:
+      return wide ? rms_norm_model<double>(problem) : rms_norm_model<float>(problem);
+    case Op::kBatchNorm:
+      return wide ? batch_norm_model<double>(problem) : batch_norm_model<float>(problem);
+  }
+  return {};
+}
+
+}  // namespace ops_test

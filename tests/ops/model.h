@@ -1,0 +1,29 @@
+// What the library must return, bit for bit: the operators in the fixed order of evaluation on the
+// fixed tree.
+#ifndef TESTS_OPS_MODEL_H
+#define TESTS_OPS_MODEL_H
+
+#include "ops/library.h"
+
+namespace ops_test {
+
+Outputs run_model(const Problem& problem);
+
+// One per operator, for data whose arithmetic is A.
+template <class A>
+Outputs layer_norm_model(const Problem& problem);
+template <class A>
+Outputs rms_norm_model(const Problem& problem);
+template <class A>
+Outputs batch_norm_model(const Problem& problem);
+
+// Stores element i of an output, if it is wanted; one rounding.
+inline void store(const Problem& problem, Outputs& out, Slot slot, std::size_t i, double value) {
+  if (!problem.has(slot)) return;
+  out.bits[slot].resize(element_count(problem.tensor[slot]));
+  out.bits[slot][i] = encode(problem.tensor[slot].format, value);
+}
+
+}  // namespace ops_test
+
+#endif

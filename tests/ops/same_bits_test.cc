@@ -1,0 +1,165 @@
+// One result, whatever runs it: threads, instruction sets, addresses, strides, in place, again.
+#include <gtest/gtest.h>
+
+#include "ops/examples.h"
+#include "ops/layouts.h"
+#include "ops/library.h"
+
+namespace ops_test {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// Few and many rows, short and long ones, large enough for all threads.
+std::vector<Shape> shapes(Form form) {
+  if (is_batch_norm(form)) return {{3, 17, 33}, {40, 7, 20, 16}, {2, 3, 20000}, {30000, 3}};
+  return {{5, 3, 33}, {310, 257}, {3, 30001}, {20000, 5}};
+}
+
+struct SameBits : testing::TestWithParam<std::tuple<Form, Format>> {
+  template <class Body>
+  void for_examples(const Body& body) {
+    const auto [form, data] = GetParam();
+    for (const Shape& shape : shapes(form)) {
+      const Problem p = example(form, data, shape);
+      SCOPED_TRACE(title(p));
+      const Outputs expected = run_library(p, {1, normgrad::Isa::kPlain, 0});
+      ASSERT_EQ(expected.failure, "");
+      body(p, expected);
+    }
+  }
+};
+
+TEST_P(SameBits, WithAnyNumberOfThreads) {
+  for_examples([](const Problem& p, const Outputs& expected) {
+    for (const int threads : {1, 2, 3, 7, 16}) {
+      ASSERT_EQ(normgrad::set_threads(threads), threads);
+      EXPECT_EQ(first_difference(p, run_library(p, {threads, normgrad::Isa::kAvx2, 1}), expected),
+                "")
+          << threads;
+    }
+  });
+}
+
+TEST_P(SameBits, OnEveryInstructionSet) {
+  for_examples([](const Problem& p, const Outputs& expected) {
+    for (const normgrad::Isa isa : available_isas()) {
+      ASSERT_EQ(normgrad::set_isa(isa), isa);
+      ASSERT_EQ(normgrad::isa(), isa);
+      EXPECT_EQ(first_difference(p, run_library(p, {2, isa, 1}), expected), "") << name(isa);
+    }
+  });
+}
+
+TEST_P(SameBits, InPlaceAndAgain) {
+  for_examples([](const Problem& p, const Outputs& expected) {
+    for (const Slot slot : {kDx, kDy, p.has(kX) ? kX : kXHat}) {
+      Problem shared = p;
+      shared.dx_shares = slot;
+      for (const normgrad::Isa isa : available_isas()) {
+        EXPECT_EQ(first_difference(p, run_library(shared, {2, isa, 1}), expected), "")
+            << name(slot);
+      }
+    }
+  });
+}
+
+TEST_P(SameBits, AtAnyAddress) {
+  const auto [form, data] = GetParam();
+  const Problem p = example(form, data, is_batch_norm(form) ? Shape{3, 5, 37} : Shape{11, 67});
+  const Outputs expected = run_library(p, {1, normgrad::Isa::kPlain, 0});
+  for (const normgrad::Isa isa : available_isas()) {
+    for (std::size_t shift = 0; shift < 64; shift += facts(data).bytes) {
+      for (const Slot moved :
+           {kDx, kDy, p.has(kX) ? kX : kXHat, kSlotCount}) {  // kSlotCount: all together
+        Problem at = p;
+        for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
+          if (moved != kSlotCount && slot != moved) continue;
+          const std::size_t size = facts(p.tensor[slot].format).bytes;
+          if (size != 0) at.tensor[slot].shift_bytes = shift / size * size;
+        }
+        ASSERT_EQ(first_difference(p, run_library(at, {1, isa, shift}), expected), "")
+            << name(isa) << " +" << shift;
+      }
+    }
+  }
+}
+
+// Padded, permuted and reversed layouts of the same values.
+TEST_P(SameBits, WithAnyStrides) {
+  for_examples([](const Problem& p, const Outputs& expected) {
+    const LastStride last = p.op == Op::kBatchNorm ? LastStride::kAny : LastStride::kOne;
+    Random random(5);
+    for (int round = 0; round < 8; ++round) {
+      Problem strided = p;
+      for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
+        TensorSpec& spec = strided.tensor[slot];
+        if (!spec.present()) continue;
+        const bool big = spec.shape == p.tensor[kDy].shape;
+        spec = random_layout(random, spec.format, spec.shape, Role::kOutput,
+                             big ? last : LastStride::kAny);
+      }
+      EXPECT_EQ(first_difference(p, run_library(strided, {2, kIsas[random.below(4)], 1}), expected),
+                "")
+          << describe(strided);
+    }
+  });
+}
+
+// An input with stride 0 is the same as one that holds the copies.
+TEST_P(SameBits, WithExpandedInputs) {
+  const auto [form, data] = GetParam();
+  Problem p = example(form, data, {6, 5, 35});
+  for (const Slot slot : {kDy, p.has(kX) ? kX : kXHat}) {
+    for (std::size_t d = 0; d < 2; ++d) {
+      Problem expanded = p;
+      expanded.tensor[slot].strides[d] = 0;
+      settle(expanded);
+      const Outputs expected = run_library(packed(expanded), {1, normgrad::Isa::kPlain, 0});
+      for (const normgrad::Isa isa : available_isas()) {
+        EXPECT_EQ(first_difference(p, run_library(expanded, {2, isa, 1}), expected), "")
+            << name(slot) << d;
+      }
+    }
+  }
+}
+
+// Outputs that are not wanted change nothing in those that are.
+TEST_P(SameBits, WithAnyOutputsLeftOut) {
+  for_examples([](const Problem& p, const Outputs& expected) {
+    for (std::size_t wanted = 1; wanted < 8; ++wanted) {
+      Problem some = p;
+      for (const Slot slot : kOutputs) {
+        if ((wanted >> slot & 1) == 0) some.tensor[slot] = {};
+      }
+      if (!some.has(kDx) && !some.has(kDw) && !some.has(kDb)) continue;
+      EXPECT_EQ(first_difference(some, run_library(some, {2, normgrad::Isa::kAvx2, 1}), expected),
+                "")
+          << wanted;
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, SameBits,
+                         testing::Combine(testing::ValuesIn(kForms),
+                                          testing::ValuesIn(kDataFormats)),
+                         [](const auto& param_info) {
+                           return std::string(name(std::get<0>(param_info.param))) + "_" +
+                                  reference::facts(std::get<1>(param_info.param)).name;
+                         });
+
+TEST(InstructionSets, EachOneOfThisProcessorTakesEffect) {
+  for (const normgrad::Isa isa : available_isas()) EXPECT_EQ(normgrad::set_isa(isa), isa);
+  const std::vector<normgrad::Isa> isas = available_isas();
+  ASSERT_FALSE(isas.empty());
+  EXPECT_EQ(isas.front(), normgrad::Isa::kPlain);
+  EXPECT_EQ(normgrad::set_isa(normgrad::Isa::kAvx2), isas.back());
+#if defined(__x86_64__) && defined(NORMGRAD_HIGHWAY)
+  EXPECT_EQ(isas.size(), __builtin_cpu_supports("avx2")     ? 4u
+                         : __builtin_cpu_supports("sse4.2") ? 3u
+                                                            : 2u);
+#endif
+}
+
+}  // namespace
+}  // namespace ops_test

@@ -1,0 +1,221 @@
+#include "ops/values.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ops_test {
+namespace {
+
+// Where an element stands: its reduction group (row or channel) and its place in the group.
+struct Place {
+  std::size_t group, rank;
+};
+
+struct Groups {
+  bool rows;
+  std::size_t count, inner, channels, columns;
+
+  explicit Groups(const Problem& p) : rows(p.op != Op::kBatchNorm) {
+    const RowExtents r = row_extents(p);
+    const ChannelExtents c = rows ? ChannelExtents{1, 1, 1} : channel_extents(p);
+    columns = r.columns, inner = c.inner, channels = c.channels;
+    count = rows ? r.rows : channels;
+  }
+  Place place(std::size_t i) const {
+    if (rows) return {i / columns, i % columns};
+    return {i / inner % channels, i / inner / channels * inner + i % inner};
+  }
+};
+
+enum class Scale { kMiddle, kTop, kBottom };
+
+// 1e+-30 for f32 and 1e+-12 for bf16, which keep to what is promised them; f16 up to 65504 and down
+// to 2^-24.
+double scaled(Format data, Scale scale, Random& random) {
+  const double value = random.away_from_zero();
+  if (scale == Scale::kMiddle) return value;
+  const bool top = scale == Scale::kTop;
+  switch (data) {
+    case Format::kF16:
+      return top ? value * 32752 : std::ldexp(value * 4, -24);
+    case Format::kBF16:
+      return value * (top ? 4e11 : 2e-12);
+    default:
+      return value * (top ? 1e30 : 1e-30);
+  }
+}
+
+double subnormal(Format data, Random& random) {
+  const reference::FormatFacts& f = facts(data);
+  return std::ldexp(random.uniform(), f.min_exponent);
+}
+
+double tail(Random& random) {
+  const int exponent = static_cast<int>(std::floor(3 * random.normal()));
+  return std::ldexp(random.normal(), std::clamp(exponent, -10, 10));
+}
+
+struct Generator {
+  const Problem& p;
+  DataClass data_class;
+  Random& random;
+  Groups groups{p};
+  Format data = p.data_format();
+  Scale dy_scale = random.pick({Scale::kMiddle, Scale::kTop, Scale::kBottom});
+  Scale x_scale = random.pick({Scale::kMiddle, Scale::kTop, Scale::kBottom});
+  Scale w_scale = random.pick({Scale::kMiddle, Scale::kTop, Scale::kBottom});
+  std::uint64_t key = random.next();
+  std::size_t zero_what = random.below(3);
+
+  double dy(std::size_t i) {
+    const Place at = groups.place(i);
+    switch (data_class) {
+      case DataClass::kCancelling: {
+        const std::size_t across = groups.rows ? at.group : 0;
+        Random pair(key + (groups.rows ? at.group / 2 : at.group) * 65536 + at.rank / 2);
+        const double sign = (across + at.rank) % 2 == 0 ? 1 : -1;
+        return sign * pair.away_from_zero() * (1 + std::ldexp(random.normal(), -9));
+      }
+      case DataClass::kTails:
+        return tail(random);
+      case DataClass::kExtreme:
+        return scaled(data, dy_scale, random);
+      case DataClass::kSubnormal:
+        return zero_what != 0 ? subnormal(data, random) : random.normal();
+      case DataClass::kOneHot:
+        return 0;
+      case DataClass::kZeros:
+        return zero_what != 0 ? 0 : random.normal();
+      default:
+        return random.normal();
+    }
+  }
+  double x(std::size_t i) {
+    switch (data_class) {
+      case DataClass::kOffset100:
+        return 100 + random.normal();
+      case DataClass::kOffset10000:
+        return -1e4 + random.normal();
+      case DataClass::kTails:
+        return tail(random);
+      case DataClass::kExtreme:
+        return scaled(data, x_scale, random);
+      case DataClass::kSubnormal:
+        return zero_what != 1 ? subnormal(data, random) : random.normal();
+      case DataClass::kConstantGroup:
+        return Random(key + groups.place(i).group).normal();
+      case DataClass::kZeros:
+        return zero_what != 1 ? 0 : random.normal();
+      default:
+        return random.normal();
+    }
+  }
+  double w() {
+    return data_class == DataClass::kExtreme ? scaled(data, w_scale, random)
+                                             : 1 + random.normal() / 4;
+  }
+};
+
+struct Statistics {
+  Values mean, var, square;
+};
+
+Statistics statistics(const Problem& p, const Values& x) {
+  const Groups groups(p);
+  Statistics out{Values(groups.count), Values(groups.count), Values(groups.count)};
+  const double n = static_cast<double>(x.size()) / static_cast<double>(groups.count);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    out.mean[groups.place(i).group] += x[i] / n;
+    out.square[groups.place(i).group] += x[i] * x[i] / n;
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t g = groups.place(i).group;
+    out.var[g] += (x[i] - out.mean[g]) * (x[i] - out.mean[g]) / n;
+  }
+  return out;
+}
+
+void fill_statistics(Problem& p, const Statistics& s, double eps, bool unrelated, Random& random) {
+  const auto set = [&](Slot slot, auto&& of_group) {
+    for (std::size_t g = 0; p.has(slot) && g < s.mean.size(); ++g) {
+      const double own = of_group(g);
+      const double other = slot == kMean ? random.normal() : std::fabs(random.normal()) + 0.125;
+      p.value[slot].push_back(unrelated ? other : own);
+    }
+  };
+  const Values& spread = p.op == Op::kRmsNorm ? s.square : s.var;
+  set(kMean, [&](std::size_t g) { return s.mean[g]; });
+  set(kVar, [&](std::size_t g) { return s.var[g]; });
+  set(kRstd, [&](std::size_t g) { return 1 / std::sqrt(spread[g] + eps); });
+  set(kSigma, [&](std::size_t g) { return std::sqrt(spread[g] + eps); });
+}
+
+double standardized(double x, double mean, double sigma) {
+  return sigma == 0 ? 0 : (x - mean) / sigma;
+}
+
+// One element of dy, of x or, where rows are normalized, of w. (An infinite w of BatchNorm would
+// multiply a difference that is 0 but for rounding in a channel of two elements: its sign means
+// nothing.)
+void poke(Problem& p, Random& random, double value) {
+  const Slot x = p.has(kX) ? kX : kXHat;
+  const Slot slot =
+      p.has(kW) && p.op != Op::kBatchNorm ? random.pick({kDy, x, kW}) : random.pick({kDy, x});
+  Values& values = p.value[slot];
+  if (!values.empty()) values[random.below(values.size())] = value;
+}
+
+// sigma = 0 makes dx infinite, of the sign of a difference. Two consistent values of x_hat are 1
+// and -1: the difference is then 0 but for rounding, and its sign means nothing.
+bool zero_sigma_is_clear(const Problem& p) { return !p.has(kXHat) || row_extents(p).columns != 2; }
+
+void break_statistic(Problem& p, Random& random) {
+  for (const Slot slot : {kMean, kRstd, kSigma, kVar}) {
+    if (!p.has(slot) || p.value[slot].empty()) continue;
+    const double zero = zero_sigma_is_clear(p) ? 0.0 : 1.0;
+    p.value[slot][random.below(p.value[slot].size())] =
+        random.pick({zero, -1.0, HUGE_VAL, std::nan("")});
+  }
+}
+
+}  // namespace
+
+const char* name(DataClass data_class) {
+  constexpr const char* kNames[] = {
+      "normal",         "offset 100", "offset 10000",        "cancelling", "tails",
+      "extreme",        "subnormal",  "constant group",      "one-hot",    "special",
+      "bad statistics", "zeros",      "unrelated statistics"};
+  return kNames[static_cast<int>(data_class)];
+}
+
+void fill(Problem& p, DataClass data_class, Random& random) {
+  Generator generator{p, data_class, random};
+  const std::size_t count = element_count(p.tensor[kDy]);
+  Values x(count);
+  p.value[kDy].resize(count);
+  for (std::size_t i = 0; i < count; ++i) p.value[kDy][i] = generator.dy(i);
+  for (std::size_t i = 0; i < count; ++i) x[i] = generator.x(i);
+  settle(p.has(kX) ? p.tensor[kX] : contiguous(p.data_format(), p.tensor[kDy].shape), x);
+
+  const Groups groups(p);
+  const Statistics s = statistics(p, x);
+  const double eps =
+      p.op == Op::kBatchNorm ? p.eps : random.pick({zero_sigma_is_clear(p) ? 0.0 : 1e-5, 1e-5});
+  fill_statistics(p, s, eps, data_class == DataClass::kUnrelated, random);
+  for (std::size_t i = 0; i < count && p.has(kXHat); ++i) {
+    const std::size_t g = groups.place(i).group;
+    p.value[kXHat].push_back(standardized(x[i], s.mean[g], std::sqrt(s.var[g] + eps)));
+  }
+  if (p.has(kX)) p.value[kX] = x;
+  if (p.has(kW)) p.value[kW].resize(element_count(p.tensor[kW]));
+  for (double& w : p.value[kW]) w = generator.w();
+
+  if (data_class == DataClass::kOneHot && count > 0)
+    p.value[kDy][random.below(count)] = random.normal();
+  if (data_class == DataClass::kSpecial)
+    poke(p, random, random.pick({std::nan(""), HUGE_VAL, -HUGE_VAL}));
+  if (data_class == DataClass::kBadStatistics) break_statistic(p, random);
+  settle(p);
+}
+
+}  // namespace ops_test

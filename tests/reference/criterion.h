@@ -1,0 +1,29 @@
+// The one pass criterion for an element of an output.
+#ifndef TESTS_REFERENCE_CRITERION_H
+#define TESTS_REFERENCE_CRITERION_H
+
+#include "reference/number_format.h"
+#include "reference/quad.h"
+
+namespace reference {
+
+enum class Output { kDx, kDw, kDb };
+
+struct Verdict {
+  bool pass = false;
+  double error = 0;      // |y - r|; 0 where classes, not distances, are compared
+  double allowance = 0;  // 1/2 ulp(r) + c*T
+
+  double used() const { return allowance > 0 ? error / allowance : 0; }
+};
+
+// y: the element as stored. r: the exact result. T: its scale (gradients.h). data: the format of dy
+// and x.
+Verdict within_bound(double y, Quad r, Quad T, Format output, Format data, Output which);
+
+// 2^(max(floor(log2 |r|), emin) - p + 1), r finite.
+double ulp(Quad r, Format format);
+
+}  // namespace reference
+
+#endif
