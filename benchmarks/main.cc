@@ -2,6 +2,7 @@
 // knows no interleaving; so one of its iterations is one of our rounds (limit, limit, ours), it is
 // told our time, and the medians are its counters limit_us, ours_us and fraction.
 #include <benchmark/benchmark.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -28,12 +29,13 @@ constexpr const char* kUsage =
     "  --json file     also write the rows there\n"
     "  --rounds n      interleaved rounds per workload, at least 7 (15)\n"
     "  --list          show the names and end\n"
+    "  --realtime      on a busy machine: let no other program run meanwhile (root)\n"
     "  --benchmark_*   options of Google Benchmark\n";
 
 struct Options {
   int threads = 2, rounds = 15;
   std::string filter, json;
-  bool list = false, bars = false;
+  bool list = false, bars = false, realtime = false;
 };
 
 // Fewer elements than this are done on the calling thread, and so is their limit.
@@ -60,8 +62,11 @@ Options parse(int argc, char** argv) {
       std::printf("%s", kUsage);
       std::exit(0);
     }
-    if (option == "--list" || option == "--bars") {
-      (option == "--list" ? options.list : options.bars) = true;
+    if (bool* flag = option == "--list"       ? &options.list
+                     : option == "--bars"     ? &options.bars
+                     : option == "--realtime" ? &options.realtime
+                                              : nullptr) {
+      *flag = true;
       continue;
     }
     if (i + 1 == argc) usage_error("unknown option, or one without its value: " + option);
@@ -143,6 +148,16 @@ std::vector<Row> run(const std::vector<Entry>& entries, const Options& options) 
   return rows;
 }
 
+// Over other programs. Threads that are made from now on inherit it. A higher priority is for root
+// alone, and does not reach beyond our session where the kernel groups processes by session.
+void take_precedence(bool realtime) {
+  ::setpriority(PRIO_PROCESS, 0, -20);
+  if (!realtime) return;
+  sched_param parameters{};
+  parameters.sched_priority = 1;
+  if (::sched_setscheduler(0, SCHED_RR, &parameters) != 0) usage_error("--realtime needs root");
+}
+
 int bench_main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);  // takes its own options away
   const Options options = parse(argc, argv);
@@ -155,8 +170,7 @@ int bench_main(int argc, char** argv) {
     for (const Entry& entry : entries) std::printf("%s\n", entry.name().c_str());
     return 0;
   }
-  // Before other programs, if we may (root). Threads that are made from now on inherit it.
-  ::setpriority(PRIO_PROCESS, 0, -20);
+  take_precedence(options.realtime);
   const std::vector<Row> rows = run(entries, options);
   print_table(rows);
   if (!options.json.empty()) write_json(rows, options.json);

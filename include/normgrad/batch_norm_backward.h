@@ -11,14 +11,15 @@ namespace normgrad {
 // Statistics are taken as given, never recomputed from x.
 // dx may be exactly the same view as dy or x; otherwise no output may overlap another argument.
 struct BatchNormBackward {
-  Tensor dx, dw, db;   // out; absent: not wanted
+  Tensor dx, dw, db;  // out; absent: not wanted
   Tensor dy, x;
-  Tensor w;            // absent: 1
-  Tensor mean;         // absent: 0
-  Tensor rstd;         // either 1/sqrt(variance + eps),
-  Tensor var;          // or the variance, to which eps is added here; neither: rstd is 1
-  double eps = 0;      // used with var only
-  bool training = true;  // the statistics are those of x, and the gradient goes through them; else they are constants
+  Tensor w;              // absent: 1
+  Tensor mean;           // absent: 0
+  Tensor rstd;           // either 1/sqrt(variance + eps),
+  Tensor var;            // or the variance, to which eps is added here; neither: rstd is 1
+  double eps = 0;        // used with var only
+  bool training = true;  // the statistics are those of x, and the gradient goes through them; else
+                         // they are constants
   int channel_axis = 1;
 };
 

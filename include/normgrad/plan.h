@@ -1,5 +1,6 @@
-// problem -> plan -> run. A plan is a checked problem with its split into blocks and its workspace size; it holds no
-// address and is only read by run(), so any number of threads may run one plan at once.
+// problem -> plan -> run. A plan is a checked problem with its split into blocks and its workspace
+// size; it holds no address and is only read by run(), so any number of threads may run one plan at
+// once.
 #ifndef NORMGRAD_PLAN_H
 #define NORMGRAD_PLAN_H
 
@@ -33,7 +34,7 @@ struct RowSplit {
   int rank = 0;  // of the collapsed leading dims
   std::int64_t extents[kMaxRank] = {};
   std::int64_t strides[kMaxArguments][kMaxRank] = {};  // per argument; only those that have rows
-  std::int64_t block_rows = 0;                         // the column sums' blocks (docs/architecture.md)
+  std::int64_t block_rows = 0;  // the column sums' blocks (docs/architecture.md)
   std::int64_t blocks = 0;
 };
 
@@ -44,7 +45,8 @@ struct ChannelSplit {
   std::int64_t l = 0;
   int rank = 0;  // of the collapsed l dims
   std::int64_t extents[kMaxRank] = {};
-  std::int64_t strides[kMaxArguments][kMaxRank] = {};  // of the l dims; only for arguments with all dims
+  std::int64_t strides[kMaxArguments][kMaxRank] =
+      {};  // of the l dims; only for arguments with all dims
   std::int64_t n_strides[kMaxArguments] = {};
   std::int64_t channel_strides[kMaxArguments] = {};
   std::int64_t chunk_n = 0;  // a chunk of the reduction: chunk_n x chunk_l elements
@@ -65,10 +67,12 @@ struct Plan {
   void (*execute)(const Plan&, void* const* data, std::byte* workspace) = nullptr;
 };
 
-// Checks the pointers (null, overlapping, outside the device memory they point into), then computes. On failure
-// nothing has been written. data[i] belongs to argument i of the operator's header; it is ignored where the tensor is
-// absent and may be null where it is empty. No allocation; no lock unless data lies in device memory.
-NORMGRAD_API Status run(const Plan& plan, void* const* data, void* workspace, std::size_t workspace_bytes);
+// Checks the pointers (null, overlapping, outside the device memory they point into), then
+// computes. On failure nothing has been written. data[i] belongs to argument i of the operator's
+// header; it is ignored where the tensor is absent and may be null where it is empty. No
+// allocation; no lock unless data lies in device memory.
+NORMGRAD_API Status run(const Plan& plan, void* const* data, void* workspace,
+                        std::size_t workspace_bytes);
 
 }  // namespace normgrad
 

@@ -12,7 +12,7 @@ struct RmsNormBackward {
   Tensor dy;      // gradient of the output
   Tensor w;       // absent: 1
   Tensor x;
-  Tensor rstd;    // absent: 1/sqrt(mean(x^2)), computed here, no eps
+  Tensor rstd;  // absent: 1/sqrt(mean(x^2)), computed here, no eps
 };
 
 struct RmsNormBackwardData {

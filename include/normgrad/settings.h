@@ -6,16 +6,17 @@
 
 namespace normgrad {
 
-// Ordered: a higher one includes the lower ones. kPlain is portable C++, kBaseline the vectors that every
-// processor of the architecture has.
+// Ordered: a higher one includes the lower ones. kPlain is portable C++, kBaseline the vectors that
+// every processor of the architecture has.
 enum class Isa { kPlain, kBaseline, kSse4, kAvx2 };
 
-// Caps the instruction set, as NORMGRAD_ISA=plain|baseline|sse4|avx2 does. What the processor or the build lacks is
-// not used. Returns what runs from now on.
+// Caps the instruction set, as NORMGRAD_ISA=plain|baseline|sse4|avx2 does. What the processor or
+// the build lacks is not used. Returns what runs from now on.
 NORMGRAD_API Isa set_isa(Isa highest);
 NORMGRAD_API Isa isa();
 
-// At most this many threads per call, as NORMGRAD_THREADS does; 0: OpenMP's own setting. Returns what holds now.
+// At most this many threads per call, as NORMGRAD_THREADS does; 0: OpenMP's own setting. Returns
+// what holds now.
 NORMGRAD_API int set_threads(int count);
 NORMGRAD_API int threads();
 

@@ -40,7 +40,10 @@ std::optional<Isa> read_isa() {
   constexpr struct {
     const char* name;
     Isa isa;
-  } kNames[] = {{"plain", Isa::kPlain}, {"baseline", Isa::kBaseline}, {"sse4", Isa::kSse4}, {"avx2", Isa::kAvx2}};
+  } kNames[] = {{"plain", Isa::kPlain},
+                {"baseline", Isa::kBaseline},
+                {"sse4", Isa::kSse4},
+                {"avx2", Isa::kAvx2}};
   for (const auto& known : kNames) {
     if (std::strcmp(value, known.name) == 0) return known.isa;
   }

@@ -1,4 +1,5 @@
-// What the process environment asks of us. Read once, when first needed; a bad value is reported and ignored.
+// What the process environment asks of us. Read once, when first needed; a bad value is reported
+// and ignored.
 #ifndef NORMGRAD_CORE_ENVIRONMENT_H
 #define NORMGRAD_CORE_ENVIRONMENT_H
 

@@ -18,7 +18,9 @@ thread_local LastError last_error;
 
 }  // namespace
 
-EntryPoint::EntryPoint(const char* name) : outer_(last_error.entry_point) { last_error.entry_point = name; }
+EntryPoint::EntryPoint(const char* name) : outer_(last_error.entry_point) {
+  last_error.entry_point = name;
+}
 EntryPoint::~EntryPoint() { last_error.entry_point = outer_; }
 
 Status fail(Status status, const char* format, ...) {

@@ -1,4 +1,5 @@
-// The sentence behind a failed call: one buffer per thread, written by fail(), read by normgradGetLastError().
+// The sentence behind a failed call: one buffer per thread, written by fail(), read by
+// normgradGetLastError().
 #ifndef NORMGRAD_CORE_FAILURE_H
 #define NORMGRAD_CORE_FAILURE_H
 
@@ -7,11 +8,12 @@
 
 namespace normgrad {
 
-// Stores "<entry point>: <text>" as this thread's last error (and prints it with NORMGRAD_LOG=1), returns `status`.
-// Allocates nothing; a text that is too long is cut.
+// Stores "<entry point>: <text>" as this thread's last error (and prints it with NORMGRAD_LOG=1),
+// returns `status`. Allocates nothing; a text that is too long is cut.
 [[gnu::format(printf, 2, 3)]] NORMGRAD_API Status fail(Status status, const char* format, ...);
 
-// The C entry point that this thread is in, named in the sentence. Restored on leaving, so entry points may nest.
+// The C entry point that this thread is in, named in the sentence. Restored on leaving, so entry
+// points may nest.
 class NORMGRAD_API EntryPoint {
  public:
   explicit EntryPoint(const char* name);

@@ -15,8 +15,9 @@ struct Variable {
   std::int64_t last;
 };
 
-// Counts solutions of sum(step * i) = target over bounded non-negative i, up to `limit`. Depth first from the largest
-// step; what the smaller steps can reach together bounds each choice to one or two values in ordinary layouts.
+// Counts solutions of sum(step * i) = target over bounded non-negative i, up to `limit`. Depth
+// first from the largest step; what the smaller steps can reach together bounds each choice to one
+// or two values in ordinary layouts.
 class BoundedSum {
  public:
   void add(std::int64_t step, std::int64_t last) {
@@ -120,7 +121,8 @@ bool is_empty(const Tensor& tensor) {
 bool measure(const Tensor& tensor, std::int64_t* elements, ByteRange* range) {
   *elements = 0;
   *range = {};
-  if (std::any_of(tensor.shape, tensor.shape + tensor.rank, [](auto extent) { return extent < 0; })) {
+  if (std::any_of(tensor.shape, tensor.shape + tensor.rank,
+                  [](auto extent) { return extent < 0; })) {
     return false;
   }
   if (is_empty(tensor)) return true;
@@ -142,8 +144,9 @@ bool measure(const Tensor& tensor, std::int64_t* elements, ByteRange* range) {
 
 bool overlaps_itself(const Tensor& tensor) {
   if (is_empty(tensor)) return false;
-  // Two tuples meet if sum(stride * difference) = 0 for differences in [-(extent-1), extent-1], not all 0. Shifted
-  // by extent-1 to be non-negative, the all-zero one is the single solution of a tensor that does not overlap.
+  // Two tuples meet if sum(stride * difference) = 0 for differences in [-(extent-1), extent-1], not
+  // all 0. Shifted by extent-1 to be non-negative, the all-zero one is the single solution of a
+  // tensor that does not overlap.
   BoundedSum differences;
   std::int64_t seen[kMaxRank];
   int dims = 0;
@@ -173,13 +176,15 @@ bool share_memory(const Argument& a, const void* a_data, const Argument& b, cons
   const auto b_begin = reinterpret_cast<std::intptr_t>(b_data) + b.range.begin;
   const auto b_end = reinterpret_cast<std::intptr_t>(b_data) + b.range.end;
   if (a_begin >= b_end || b_begin >= a_end) return false;
-  // a_begin + (sum over a) + (byte of a) = b_end - 1 - (the same counted down over b): one sum of non-negative terms.
+  // a_begin + (sum over a) + (byte of a) = b_end - 1 - (the same counted down over b): one sum of
+  // non-negative terms.
   BoundedSum bytes;
   for (const Tensor* t : {&a.tensor, &b.tensor}) {
     const std::int64_t size = size_of(t->dtype);
     bytes.add(1, size - 1);
     for (int d = 0; d < t->rank; ++d) {
-      if (t->shape[d] == 1 || t->strides[d] == 0) continue;  // a stride that is not used may be any number
+      if (t->shape[d] == 1 || t->strides[d] == 0)
+        continue;  // a stride that is not used may be any number
       bytes.add(magnitude(t->strides[d]) * size, t->shape[d] - 1);
     }
   }

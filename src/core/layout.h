@@ -1,4 +1,5 @@
-// Questions about where the elements of tensors lie: how many, which bytes, do two of them share any.
+// Questions about where the elements of tensors lie: how many, which bytes, do two of them share
+// any.
 #ifndef NORMGRAD_CORE_LAYOUT_H
 #define NORMGRAD_CORE_LAYOUT_H
 
@@ -47,12 +48,12 @@ bool overlaps_itself(const Tensor& tensor);
 // The same elements at the same index tuples.
 bool same_view(const Tensor& a, const void* a_data, const Tensor& b, const void* b_data);
 
-// Do the two share a byte? Exact for all layouts met in practice (interleaved ones too); a pair that would take very
-// long to decide is answered with yes.
+// Do the two share a byte? Exact for all layouts met in practice (interleaved ones too); a pair
+// that would take very long to decide is answered with yes.
 bool share_memory(const Argument& a, const void* a_data, const Argument& b, const void* b_data);
 
-// Drops dims of extent 1 and joins neighbours that are contiguous to each other in all `count` layouts. Returns the
-// new rank; the order of elements stays the same.
+// Drops dims of extent 1 and joins neighbours that are contiguous to each other in all `count`
+// layouts. Returns the new rank; the order of elements stays the same.
 int collapse(int rank, std::int64_t* extents, std::int64_t (*strides)[kMaxRank], int count);
 
 }  // namespace normgrad

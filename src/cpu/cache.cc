@@ -8,7 +8,8 @@
 namespace normgrad::cpu {
 namespace {
 
-// The kernel's view first: in a virtual machine sysconf may answer with the cache of the whole host.
+// The kernel's view first: in a virtual machine sysconf may answer with the cache of the whole
+// host.
 std::int64_t read_sysfs(int index) {
   char path[64];
   std::snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);

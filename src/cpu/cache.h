@@ -1,4 +1,5 @@
-// The size of the last-level cache: beyond it, stores that bypass the cache are faster; within it, they are slower.
+// The size of the last-level cache: beyond it, stores that bypass the cache are faster; within it,
+// they are slower.
 #ifndef NORMGRAD_CPU_CACHE_H
 #define NORMGRAD_CPU_CACHE_H
 

@@ -1,4 +1,5 @@
-// Element types and their scalar conversions. Rounding is to nearest even; a NaN stays a (quiet) NaN.
+// Element types and their scalar conversions. Rounding is to nearest even; a NaN stays a (quiet)
+// NaN.
 #ifndef NORMGRAD_CPU_ELEMENT_H
 #define NORMGRAD_CPU_ELEMENT_H
 
@@ -57,8 +58,9 @@ inline Half round_to<Half>(float value) {
     return Half{static_cast<std::uint16_t>(sign | half)};
   };
   if (magnitude > 0x7F800000u) return with_sign(0x7E00u | (magnitude >> 13 & 0x3FFu));
-  if (magnitude >= 0x477FF000u) return with_sign(0x7C00u);  // >= 65520, the middle above the largest
-  if (magnitude >= 0x38800000u) {                           // >= 2^-14: normal
+  if (magnitude >= 0x477FF000u)
+    return with_sign(0x7C00u);     // >= 65520, the middle above the largest
+  if (magnitude >= 0x38800000u) {  // >= 2^-14: normal
     return with_sign((magnitude - (112u << 23) + 0xFFFu + (magnitude >> 13 & 1u)) >> 13);
   }
   // Below: multiples of 2^-24. Adding 0.5, whose ulp that is, rounds there.
@@ -66,7 +68,8 @@ inline Half round_to<Half>(float value) {
   return with_sign(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5f));
 }
 
-// double -> float rounded to odd: the result of a further rounding to 16 bits is then that of a single rounding.
+// double -> float rounded to odd: the result of a further rounding to 16 bits is then that of a
+// single rounding.
 inline float round_to_odd(double value) {
   const float nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || std::isnan(value)) return nearest;

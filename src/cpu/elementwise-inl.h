@@ -1,4 +1,5 @@
-// Writing an output element by element: through the cache, or past it when everything together exceeds it.
+// Writing an output element by element: through the cache, or past it when everything together
+// exceeds it.
 #if defined(NORMGRAD_CPU_ELEMENTWISE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_CPU_ELEMENTWISE_INL_H
 #undef NORMGRAD_CPU_ELEMENTWISE_INL_H
@@ -27,7 +28,8 @@ inline NORMGRAD_ALWAYS void elementwise(std::int64_t n, T* to, Stores stores, Va
   if (stores == Stores::kStreamed && address % sizeof(T) == 0) {
     const auto head = static_cast<std::int64_t>((64 - address % 64) % 64 / sizeof(T));
     done = std::min(head, n);
-    for_vectors<A>(done, [&](std::int64_t i, auto step) NORMGRAD_INLINE { store(value(i, step), to + i, step); });
+    for_vectors<A>(done, [&](std::int64_t i, auto step)
+                             NORMGRAD_INLINE { store(value(i, step), to + i, step); });
     for (; done + kWidth<A> <= n; done += kWidth<A>) stream(value(done, Whole()), to + done);
   }
   for_vectors<A>(n - done, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
@@ -38,12 +40,15 @@ inline NORMGRAD_ALWAYS void elementwise(std::int64_t n, T* to, Stores stores, Va
 // Copies past the cache.
 template <typename T>
 inline void stream_copy(std::int64_t n, const T* from, T* to) {
-  // Whole cache lines of 4-byte words; elements at the ends that do not fill one go the ordinary way.
+  // Whole cache lines of 4-byte words; elements at the ends that do not fill one go the ordinary
+  // way.
   const auto address = reinterpret_cast<std::uintptr_t>(to);
   const auto head = static_cast<std::int64_t>((64 - address % 64) % 64 / sizeof(T));
-  constexpr std::int64_t kStep = kWidth<float> * static_cast<std::int64_t>(sizeof(float) / sizeof(T));
+  constexpr std::int64_t kStep =
+      kWidth<float> * static_cast<std::int64_t>(sizeof(float) / sizeof(T));
   std::int64_t i = address % sizeof(T) == 0 ? std::min(head, n) : n;
-  std::copy_n(reinterpret_cast<const char*>(from), static_cast<std::size_t>(i) * sizeof(T), reinterpret_cast<char*>(to));
+  std::copy_n(reinterpret_cast<const char*>(from), static_cast<std::size_t>(i) * sizeof(T),
+              reinterpret_cast<char*>(to));
   for (; i + kStep <= n; i += kStep) {
     stream(load<float>(reinterpret_cast<const float*>(from + i)), reinterpret_cast<float*>(to + i));
   }

@@ -1,4 +1,5 @@
-// Arithmetic as numerics.md wants it, whatever the caller has set: round to nearest, subnormals kept, no traps.
+// Arithmetic as numerics.md wants it, whatever the caller has set: round to nearest, subnormals
+// kept, no traps.
 #ifndef NORMGRAD_CPU_FLOAT_ENVIRONMENT_H
 #define NORMGRAD_CPU_FLOAT_ENVIRONMENT_H
 
@@ -10,8 +11,8 @@
 
 namespace normgrad::cpu {
 
-// Sets the calling thread's control word for its lifetime. A new thread inherits its creator's, so every task needs
-// one: DAZ turns subnormal inputs to 0 already on widening.
+// Sets the calling thread's control word for its lifetime. A new thread inherits its creator's, so
+// every task needs one: DAZ turns subnormal inputs to 0 already on widening.
 class FloatEnvironment {
  public:
   FloatEnvironment() : saved_(get()) { set(kDefault); }

@@ -12,7 +12,8 @@ Isa best_isa() {
 #if !NORMGRAD_HIGHWAY
   return Isa::kPlain;
 #elif defined(__x86_64__)
-  // What Highway's AVX2 and SSE4 targets compile for; the compiler's own run-time check also asks the system.
+  // What Highway's AVX2 and SSE4 targets compile for; the compiler's own run-time check also asks
+  // the system.
   const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") &&
                     __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -29,7 +30,8 @@ Isa best_isa() {
 namespace {
 
 std::atomic<Isa>& current_isa() {
-  static std::atomic<Isa> current(std::min(cpu::best_isa(), environment().isa.value_or(Isa::kAvx2)));
+  static std::atomic<Isa> current(
+      std::min(cpu::best_isa(), environment().isa.value_or(Isa::kAvx2)));
   return current;
 }
 

@@ -1,4 +1,5 @@
-// Which instruction set runs: the best one that the processor has, the build holds and nobody has capped.
+// Which instruction set runs: the best one that the processor has, the build holds and nobody has
+// capped.
 #ifndef NORMGRAD_CPU_ISA_H
 #define NORMGRAD_CPU_ISA_H
 

@@ -1,5 +1,5 @@
-// Chunk results fold by stride doubling: p[i] += p[i + s] for s = 1, 2, 4, ... Fed in order, a binary counter does the
-// same additions and keeps one partial result per level.
+// Chunk results fold by stride doubling: p[i] += p[i + s] for s = 1, 2, 4, ... Fed in order, a
+// binary counter does the same additions and keeps one partial result per level.
 #ifndef NORMGRAD_CPU_PAIRWISE_H
 #define NORMGRAD_CPU_PAIRWISE_H
 
@@ -33,7 +33,8 @@ class Pairwise {
   }
 
  private:
-  static std::array<double, K> plus(const std::array<double, K>& a, const std::array<double, K>& b) {
+  static std::array<double, K> plus(const std::array<double, K>& a,
+                                    const std::array<double, K>& b) {
     std::array<double, K> sums;
     for (int k = 0; k < K; ++k) sums[k] = a[k] + b[k];
     return sums;

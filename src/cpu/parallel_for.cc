@@ -18,16 +18,18 @@ std::atomic<int>& thread_limit() {
   return limit;
 }
 
-// OpenMP's worker threads do not exist in a forked child, and waiting for them would hang: the child runs serially.
+// OpenMP's worker threads do not exist in a forked child, and waiting for them would hang: the
+// child runs serially.
 std::atomic<bool> pool_is_lost{false};
 
 void watch_forks() {
-  static const int registered =
-      ::pthread_atfork(nullptr, nullptr, [] { pool_is_lost.store(true, std::memory_order_relaxed); });
+  static const int registered = ::pthread_atfork(
+      nullptr, nullptr, [] { pool_is_lost.store(true, std::memory_order_relaxed); });
   static_cast<void>(registered);
 }
 
-// Below this, waking a second thread costs more than it saves (about 3 us against 0.5 ns per element).
+// Below this, waking a second thread costs more than it saves (about 3 us against 0.5 ns per
+// element).
 constexpr std::int64_t kElementsWorthThreads = 32768;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The one place that knows threads. Blocks are fixed by the shape; who runs which block changes no bit.
+// The one place that knows threads. Blocks are fixed by the shape; who runs which block changes no
+// bit.
 #ifndef NORMGRAD_CPU_PARALLEL_FOR_H
 #define NORMGRAD_CPU_PARALLEL_FOR_H
 
@@ -10,8 +11,9 @@ namespace normgrad::cpu {
 using Task = void (*)(void* context, std::int64_t block);
 void run_blocks(std::int64_t blocks, std::int64_t elements, Task task, void* context);
 
-// Calls body(block) for every block in [0, blocks), in any order, on as many threads as `elements` (the work behind
-// all blocks together) is worth. The caller is in a FloatEnvironment, and so is every body; none may throw.
+// Calls body(block) for every block in [0, blocks), in any order, on as many threads as `elements`
+// (the work behind all blocks together) is worth. The caller is in a FloatEnvironment, and so is
+// every body; none may throw.
 template <class Body>
 void parallel_for(std::int64_t blocks, std::int64_t elements, Body&& body) {
   using Function = std::remove_reference_t<Body>;

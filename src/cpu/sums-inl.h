@@ -1,5 +1,6 @@
-// The summation tree (docs/architecture.md). Element i of a run goes to lane i mod 16. f32 data: every lane adds in f64.
-// 16-bit data: every lane adds 8 steps in f32 from +0, then that sum in f64. Lanes fold 8-4-2-1.
+// The summation tree (docs/architecture.md). Element i of a run goes to lane i mod 16. f32 data:
+// every lane adds in f64. 16-bit data: every lane adds 8 steps in f32 from +0, then that sum in
+// f64. Lanes fold 8-4-2-1.
 #if defined(NORMGRAD_CPU_SUMS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_CPU_SUMS_INL_H
 #undef NORMGRAD_CPU_SUMS_INL_H
@@ -62,7 +63,8 @@ struct LaneSums {
 };
 
 template <int K>
-inline NORMGRAD_ALWAYS void add_widened(LaneSums<double, K>& total, const LaneSums<float, K>& chain) {
+inline NORMGRAD_ALWAYS void add_widened(LaneSums<double, K>& total,
+                                        const LaneSums<float, K>& chain) {
   unroll<K>([&](auto k) NORMGRAD_INLINE {
     unroll<kParts<double>>([&](auto p) NORMGRAD_INLINE {
       total.part[k][p] = total.part[k][p] + widen<p % kWidening>(chain.part[k][p / kWidening]);
@@ -76,11 +78,14 @@ inline NORMGRAD_ALWAYS std::array<double, K> fold(LaneSums<double, K> total) {
   unroll<K>([&](auto k) NORMGRAD_INLINE {
     if constexpr (kParts<double> >= 4) {
       constexpr int kHalf = kParts<double> / 2;
-      unroll<kHalf>([&](auto p) NORMGRAD_INLINE { total.part[k][p] = total.part[k][p] + total.part[k][p + kHalf]; });
+      unroll<kHalf>([&](auto p) NORMGRAD_INLINE {
+        total.part[k][p] = total.part[k][p] + total.part[k][p + kHalf];
+      });
     }
     double lane[kLanes];
     constexpr int kLeft = kParts<double> >= 4 ? kParts<double> / 2 : kParts<double>;
-    unroll<kLeft>([&](auto p) NORMGRAD_INLINE { store(total.part[k][p], lane + p * kWidth<double>); });
+    unroll<kLeft>([&](auto p)
+                      NORMGRAD_INLINE { store(total.part[k][p], lane + p * kWidth<double>); });
     for (std::int64_t half = kLeft * kWidth<double> / 2; half > 0; half /= 2) {
       for (std::int64_t j = 0; j < half; ++j) lane[j] += lane[j + half];
     }
@@ -123,7 +128,8 @@ class Sums<float, K> {
   template <class Terms>
   NORMGRAD_ALWAYS void walk(std::int64_t n, Terms&& terms) {
     std::int64_t i = 0;
-    if (steps_ != 0) i = walk_steps(0, std::min(n / kLanes, std::int64_t{kChain - steps_}) * kLanes, terms);
+    if (steps_ != 0)
+      i = walk_steps(0, std::min(n / kLanes, std::int64_t{kChain - steps_}) * kLanes, terms);
     if (i + kChain * kLanes <= n) i = walk_chains(i, n, terms);
     if (i + kLanes <= n) i = walk_steps(i, n / kLanes * kLanes, terms);
     if (i < n) {

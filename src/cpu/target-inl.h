@@ -9,8 +9,8 @@
 //   NORMGRAD_TARGET_END
 //   NORMGRAD_CHOOSER(kernel)         // KernelFunction* choose_kernel(Isa)
 //
-// and is built twice: with NORMGRAD_PLAIN for the plain C++ path, and, if there is Highway, without.
-// No include guard: this file is read again for every instruction set.
+// and is built twice: with NORMGRAD_PLAIN for the plain C++ path, and, if there is Highway,
+// without. No include guard: this file is read again for every instruction set.
 #include "normgrad/settings.h"
 
 #if NORMGRAD_PLAIN
@@ -24,15 +24,16 @@
 #if NORMGRAD_HIGHWAY
 #define NORMGRAD_CHOOSER(kernel)
 #else
-#define NORMGRAD_CHOOSER(kernel) \
-  namespace normgrad {           \
+#define NORMGRAD_CHOOSER(kernel)                                           \
+  namespace normgrad {                                                     \
   decltype(&plain::kernel) choose_##kernel(Isa) { return &plain::kernel; } \
   }
 #endif
 
 #else
 
-// Off: AVX-512 until a machine that has it has run the tests; SSSE3, which no processor without SSE4 is worth.
+// Off: AVX-512 until a machine that has it has run the tests; SSSE3, which no processor without
+// SSE4 is worth.
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3 | HWY_AVX3_DL)
 #endif
@@ -47,24 +48,29 @@
 #undef NORMGRAD_TARGET_END
 #undef NORMGRAD_CHOOSER
 #define NORMGRAD_TARGET HWY_NAMESPACE
-// Attributes: of a lambda with vector code; of a small function, which must not be a call; of a small lambda.
+// Attributes: of a lambda with vector code; of a small function, which must not be a call; of a
+// small lambda.
 #define NORMGRAD_ATTR HWY_ATTR
 #define NORMGRAD_ALWAYS __attribute__((always_inline))
 #define NORMGRAD_INLINE HWY_ATTR __attribute__((always_inline))
-#define NORMGRAD_TARGET_BEGIN HWY_BEFORE_NAMESPACE(); namespace normgrad::HWY_NAMESPACE {
-#define NORMGRAD_TARGET_END } HWY_AFTER_NAMESPACE();
+#define NORMGRAD_TARGET_BEGIN \
+  HWY_BEFORE_NAMESPACE();     \
+  namespace normgrad::HWY_NAMESPACE {
+#define NORMGRAD_TARGET_END \
+  }                         \
+  HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #if HWY_ARCH_X86_64
-#define NORMGRAD_X86_CASES(kernel)   \
-  case Isa::kSse4:                   \
-    return &N_SSE4::kernel;          \
-  case Isa::kAvx2:                   \
+#define NORMGRAD_X86_CASES(kernel) \
+  case Isa::kSse4:                 \
+    return &N_SSE4::kernel;        \
+  case Isa::kAvx2:                 \
     return &N_AVX2::kernel;
 #else
-#define NORMGRAD_X86_CASES(kernel)   \
-  case Isa::kSse4:                   \
-  case Isa::kAvx2:                   \
+#define NORMGRAD_X86_CASES(kernel) \
+  case Isa::kSse4:                 \
+  case Isa::kAvx2:                 \
     break;
 #endif
 #define NORMGRAD_CHOOSER(kernel)                              \
@@ -78,7 +84,7 @@
         return &plain::kernel;                                \
       case Isa::kBaseline:                                    \
         break;                                                \
-      NORMGRAD_X86_CASES(kernel)                              \
+        NORMGRAD_X86_CASES(kernel)                            \
     }                                                         \
     return &HWY_NAMESPACE::kernel;                            \
   }                                                           \

@@ -1,6 +1,7 @@
-// Vec<A>: kWidth<A> numbers of the arithmetic type A in one vector, its loads from and stores to every element type,
-// and walks along elements. The only vector code that knows element types; the plain path has the same interface in
-// vectors_plain-inl.h. kWidth divides the 16 lanes of the summation tree.
+// Vec<A>: kWidth<A> numbers of the arithmetic type A in one vector, its loads from and stores to
+// every element type, and walks along elements. The only vector code that knows element types; the
+// plain path has the same interface in vectors_plain-inl.h. kWidth divides the 16 lanes of the
+// summation tree.
 #if defined(NORMGRAD_CPU_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_CPU_VECTORS_INL_H
 #undef NORMGRAD_CPU_VECTORS_INL_H
@@ -31,11 +32,11 @@ template <typename A>
 inline constexpr std::int64_t kWidth = static_cast<std::int64_t>(hn::MaxLanes(Tag<A>()));
 // As many T as a Vec<A> has lanes.
 template <typename T, typename A>
-using Narrow = hn::Rebind<T, Tag<A>>;
+using Narrow = hn::Rebind<T, Tag<A> >;
 
 template <typename A>
 struct Vec {
-  hn::Vec<Tag<A>> v;
+  hn::Vec<Tag<A> > v;
 };
 
 template <typename A>
@@ -70,7 +71,7 @@ HWY_INLINE Vec<double> widen(Vec<float> a) {
   if constexpr (kPart == 0) {
     return {hn::PromoteTo(Tag<double>(), hn::LowerHalf(a.v))};
   } else {
-    return {hn::PromoteTo(Tag<double>(), hn::UpperHalf(hn::Half<Tag<float>>(), a.v))};
+    return {hn::PromoteTo(Tag<double>(), hn::UpperHalf(hn::Half<Tag<float> >(), a.v))};
   }
 #endif
 }
@@ -86,17 +87,19 @@ HWY_INLINE Vec<A> load(const T* from) {
     return {hn::PromoteTo(d, hn::LoadU(d32, from))};
   } else if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
     const Narrow<std::uint16_t, A> d16;
-    const hn::RebindToUnsigned<Tag<A>> d32;
+    const hn::RebindToUnsigned<Tag<A> > d32;
     const auto bits = hn::LoadU(d16, reinterpret_cast<const std::uint16_t*>(from));
     return {hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)))};
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON  // where the processor converts; else Highway is not exact
+#if HWY_TARGET == HWY_AVX2 || \
+    HWY_TARGET == HWY_NEON  // where the processor converts; else Highway is not exact
   } else if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
     const Narrow<hwy::float16_t, A> d16;
     return {hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from)))};
 #endif
   } else {
     A wide[kWidth<A>];
-    for (std::int64_t j = 0; j < kWidth<A>; ++j) wide[j] = static_cast<A>(cpu::to_float(cpu::read(from + j)));
+    for (std::int64_t j = 0; j < kWidth<A>; ++j)
+      wide[j] = static_cast<A>(cpu::to_float(cpu::read(from + j)));
     return {hn::LoadU(d, wide)};
   }
 }
@@ -112,10 +115,10 @@ HWY_INLINE void put_rounded(Vec<A> a, T* to, Put&& put) {
     put(hn::DemoteTo(d32, a.v), d32, to);
 #endif
   } else if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
-    const hn::RebindToSigned<Tag<A>> d;
+    const hn::RebindToSigned<Tag<A> > d;
     const Narrow<std::uint16_t, A> d16;
-    const auto bits = hn::BitCast(hn::RebindToUnsigned<Tag<A>>(), a.v);
-    const hn::RebindToUnsigned<Tag<A>> du;
+    const auto bits = hn::BitCast(hn::RebindToUnsigned<Tag<A> >(), a.v);
+    const hn::RebindToUnsigned<Tag<A> > du;
     const auto upper = hn::ShiftRight<16>(bits);
     const auto odd = hn::And(upper, hn::Set(du, 1u));
     const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFu))));
@@ -152,12 +155,14 @@ NORMGRAD_TARGET_END
 
 NORMGRAD_TARGET_BEGIN
 
-// body(std::integral_constant<int, 0>) ... body(<N - 1>): an index into registers must be a constant.
+// body(std::integral_constant<int, 0>) ... body(<N - 1>): an index into registers must be a
+// constant.
 template <int kCount, class Body>
 inline NORMGRAD_ALWAYS void unroll(Body&& body) {
   [&]<int... I>(std::integer_sequence<int, I...>) NORMGRAD_INLINE {
     (body(std::integral_constant<int, I>()), ...);
-  }(std::make_integer_sequence<int, kCount>());
+  }
+  (std::make_integer_sequence<int, kCount>());
 }
 
 // How much of a vector a step of a walk covers.
@@ -188,7 +193,8 @@ inline NORMGRAD_ALWAYS void store(Vec<A> a, T* to, Part part) {
   std::memcpy(static_cast<void*>(to), static_cast<const void*>(padded),
               static_cast<std::size_t>(part.count) * sizeof(T));
 }
-// Lanes past the end are left out of a sum, never multiplied by zero: what stands there may have become NaN.
+// Lanes past the end are left out of a sum, never multiplied by zero: what stands there may have
+// become NaN.
 template <typename A>
 inline NORMGRAD_ALWAYS Vec<A> keep(Vec<A> a, Whole) {
   return a;

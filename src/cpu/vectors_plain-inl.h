@@ -1,5 +1,5 @@
-// Vec<A> in plain C++: the same interface as the vector one in vectors-inl.h, which includes this. It is as wide as the
-// summation tree, so that a compiler may still use whatever vectors it knows.
+// Vec<A> in plain C++: the same interface as the vector one in vectors-inl.h, which includes this.
+// It is as wide as the summation tree, so that a compiler may still use whatever vectors it knows.
 #ifndef NORMGRAD_CPU_VECTORS_PLAIN_INL_H
 #define NORMGRAD_CPU_VECTORS_PLAIN_INL_H
 

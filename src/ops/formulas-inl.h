@@ -1,14 +1,16 @@
-// Every formula of the family, once. V is a number or a set of lanes of numbers; the order of evaluation is part of
-// the contract: it fixes every bit.
+// Every formula of the family, once. V is a number or a set of lanes of numbers; the order of
+// evaluation is part of the contract: it fixes every bit.
 //
-// y = w*x_hat + b with x_hat = (x - mean)*rstd. Let a = w*dy, means over the n elements that share (mean, rstd).
-// d(loss)/d(x_hat) = a; the path through mean takes the mean of a away, the path through rstd takes away the component
-// of a along x_hat, and all paths share the factor rstd:
+// y = w*x_hat + b with x_hat = (x - mean)*rstd. Let a = w*dy, means over the n elements that share
+// (mean, rstd). d(loss)/d(x_hat) = a; the path through mean takes the mean of a away, the path
+// through rstd takes away the component of a along x_hat, and all paths share the factor rstd:
 //   dx = rstd*(a - mean(a) - x_hat*mean(a*x_hat))   LayerNorm, BatchNorm in training
 //   dx = rstd*(a           - x_hat*mean(a*x_hat))   RMSNorm: nothing was centred
-//   dx = rstd*a                                     BatchNorm in inference: statistics are constants
-//   dw = sum(dy*x_hat), db = sum(dy)                over all elements that share the weight
-// The factor rstd stays outside: with rstd = Inf (zero variance, no eps) the parenthesis decides between Inf and NaN.
+//   dx = rstd*a                                     BatchNorm in inference: statistics are
+//   constants dw = sum(dy*x_hat), db = sum(dy)                over all elements that share the
+//   weight
+// The factor rstd stays outside: with rstd = Inf (zero variance, no eps) the parenthesis decides
+// between Inf and NaN.
 #if defined(NORMGRAD_OPS_FORMULAS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_FORMULAS_INL_H
 #undef NORMGRAD_OPS_FORMULAS_INL_H
@@ -23,10 +25,24 @@
 
 NORMGRAD_TARGET_BEGIN
 
-// A row norm's constants along a row: given statistics (mean, rstd) and what the row's sums yield (c1, c2).
+// x - mean. A mean may have more digits than the arithmetic: mean + mean_low is then the whole of
+// it. Close to the mean, where the lost digits would count, the first difference is exact.
+template <class V>
+inline NORMGRAD_ALWAYS V centred(V x, V mean, V mean_low) {
+  return (x - mean) - mean_low;
+}
+// The low part for arithmetic type A.
+template <typename A>
+inline double low_part(double mean) {
+  const auto high = static_cast<double>(static_cast<A>(mean));
+  return std::isfinite(high) ? mean - high : 0.0;
+}
+
+// A row norm's constants along a row: given statistics (mean, rstd) and what the row's sums yield
+// (c1, c2).
 template <class V>
 struct RowMap {
-  V mean, rstd, c1, c2;
+  V mean, mean_low, rstd, c1, c2;
 };
 
 // LayerNorm given x_hat itself.
@@ -36,11 +52,11 @@ struct LayerNormOfXHat {
   static constexpr bool kComputesRstd = false;
 
   template <class V>
-  static V x_hat(V x, const RowMap<V>&) {
+  static NORMGRAD_ALWAYS V x_hat(V x, const RowMap<V>&) {
     return x;
   }
   template <class V>
-  static std::array<V, 2> row_terms(V dy, V w, V x_hat) {
+  static NORMGRAD_ALWAYS std::array<V, 2> row_terms(V dy, V w, V x_hat) {
     const V a = dy * w;
     return {a, a * x_hat};
   }
@@ -49,11 +65,11 @@ struct LayerNormOfXHat {
     map.c2 = sums[1] / n;
   }
   template <class V>
-  static V dx(V dy, V w, V x_hat, const RowMap<V>& map) {
+  static NORMGRAD_ALWAYS V dx(V dy, V w, V x_hat, const RowMap<V>& map) {
     return ((dy * w - map.c1) - x_hat * map.c2) * map.rstd;
   }
   template <class V>
-  static std::array<V, 2> column_terms(V dy, V x_hat, const RowMap<V>&) {
+  static NORMGRAD_ALWAYS std::array<V, 2> column_terms(V dy, V x_hat, const RowMap<V>&) {
     return {dy * x_hat, dy};
   }
 };
@@ -61,29 +77,30 @@ struct LayerNormOfXHat {
 // LayerNorm given x, mean and rstd.
 struct LayerNormOfX : LayerNormOfXHat {
   template <class V>
-  static V x_hat(V x, const RowMap<V>& map) {
-    return (x - map.mean) * map.rstd;
+  static NORMGRAD_ALWAYS V x_hat(V x, const RowMap<V>& map) {
+    return centred(x, map.mean, map.mean_low) * map.rstd;
   }
 };
 
-// RMSNorm: x_hat = x*rstd with rstd = 1/sqrt(mean(x^2)). One sweep over x gives both sums, so rstd comes in afterwards:
-// mean(a*x_hat) = rstd*sum(a*x)/n =: c, and c2 = rstd*c.
+// RMSNorm: x_hat = x*rstd with rstd = 1/sqrt(mean(x^2)). One sweep over x gives both sums, so rstd
+// comes in afterwards: mean(a*x_hat) = rstd*sum(a*x)/n =: c, and c2 = rstd*c.
 struct RmsNorm {
   static constexpr int kRowSums = 2;
   static constexpr int kColumnSums = 1;
   static constexpr bool kComputesRstd = true;
 
   template <class V>
-  static V x_hat(V x, const RowMap<V>&) {
+  static NORMGRAD_ALWAYS V x_hat(V x, const RowMap<V>&) {
     return x;  // rstd is applied below
   }
   template <class V>
-  static std::array<V, 2> row_terms(V dy, V w, V x) {
+  static NORMGRAD_ALWAYS std::array<V, 2> row_terms(V dy, V w, V x) {
     return {(dy * w) * x, x * x};
   }
   static void finish(std::array<double, 2> sums, double n, RowMap<double>& map) {
     map.rstd = 1.0 / std::sqrt(sums[1] / n);
-    map.c1 = sums[1];  // dx has no such term; the loops look at it to see whether f32 has lost the squares
+    map.c1 = sums[1];  // dx has no such term; the loops look at it to see whether f32 has lost the
+                       // squares
     set_c2(sums[0], n, map);
   }
   static void set_c2(double sum_a_x, double n, RowMap<double>& map) {
@@ -91,11 +108,11 @@ struct RmsNorm {
     map.c2 = map.rstd * c;
   }
   template <class V>
-  static V dx(V dy, V w, V x, const RowMap<V>& map) {
+  static NORMGRAD_ALWAYS V dx(V dy, V w, V x, const RowMap<V>& map) {
     return map.rstd * (dy * w - x * map.c2);
   }
   template <class V>
-  static std::array<V, 1> column_terms(V dy, V x, const RowMap<V>& map) {
+  static NORMGRAD_ALWAYS std::array<V, 1> column_terms(V dy, V x, const RowMap<V>& map) {
     return {(dy * x) * map.rstd};
   }
 };
@@ -106,7 +123,7 @@ struct RmsNormOfRstd : RmsNorm {
   static constexpr bool kComputesRstd = false;
 
   template <class V>
-  static std::array<V, 1> row_terms(V dy, V w, V x) {
+  static NORMGRAD_ALWAYS std::array<V, 1> row_terms(V dy, V w, V x) {
     return {(dy * w) * x};
   }
   static void finish(std::array<double, 1> sums, double n, RowMap<double>& map) {
@@ -115,10 +132,10 @@ struct RmsNormOfRstd : RmsNorm {
 };
 
 // BatchNorm: the weight is constant along the reduction, so it stays outside the sums.
-// scale = w*rstd, c1 = db/n, c2 = rstd*dw/n.
+// scale = w*rstd, c1 = db/n, c2 = rstd*dw/n. `x_mu` is x - mean.
 template <class V>
 struct ChannelMap {
-  V mean, scale, c1, c2;
+  V scale, c1, c2;
 };
 
 struct ChannelGradients {
@@ -126,22 +143,21 @@ struct ChannelGradients {
 };
 
 template <class V>
-inline std::array<V, 2> batch_norm_terms(V dy, V x, V mean) {
-  return {dy, dy * (x - mean)};
+inline NORMGRAD_ALWAYS std::array<V, 2> batch_norm_terms(V dy, V x_mu) {
+  return {dy, dy * x_mu};
 }
 inline ChannelGradients batch_norm_gradients(std::array<double, 2> sums, double rstd) {
   return {rstd * sums[1], sums[0]};
 }
-inline ChannelMap<double> batch_norm_map(ChannelGradients sums, double mean, double rstd, double w,
-                                         double n) {
-  return {mean, w * rstd, sums.db / n, rstd * sums.dw / n};
+inline ChannelMap<double> batch_norm_map(ChannelGradients sums, double rstd, double w, double n) {
+  return {w * rstd, sums.db / n, rstd * sums.dw / n};
 }
 template <class V>
-inline V batch_norm_training_dx(V dy, V x, const ChannelMap<V>& map) {
-  return map.scale * ((dy - map.c1) - (x - map.mean) * map.c2);
+inline NORMGRAD_ALWAYS V batch_norm_training_dx(V dy, V x_mu, const ChannelMap<V>& map) {
+  return map.scale * ((dy - map.c1) - x_mu * map.c2);
 }
 template <class V>
-inline V batch_norm_inference_dx(V dy, const ChannelMap<V>& map) {
+inline NORMGRAD_ALWAYS V batch_norm_inference_dx(V dy, const ChannelMap<V>& map) {
   return dy * map.scale;
 }
 

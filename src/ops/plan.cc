@@ -38,7 +38,8 @@ Status check_same_dtype(const Tensor& tensor, const Tensor& data) {
 }
 
 Status check_parameter_dtype(const Tensor& tensor, const Tensor& data, Allow allow) {
-  const bool fits = !tensor.present() || tensor.dtype == data.dtype || tensor.dtype == DataType::kF32 ||
+  const bool fits = !tensor.present() || tensor.dtype == data.dtype ||
+                    tensor.dtype == DataType::kF32 ||
                     (allow == Allow::kStatistic && tensor.dtype == DataType::kF64);
   if (fits) return Status::kOk;
   return fail(Status::kBadDtype, "%s is %s, but must be f32 or, like %s, %s", tensor.name,
@@ -61,9 +62,11 @@ Status check_sizes(Plan& plan) {
   for (int i = 0; i < plan.arguments; ++i) {
     Argument& argument = plan.argument[i];
     std::int64_t elements = 0;
-    if (!argument.tensor.present() || measure(argument.tensor, &elements, &argument.range)) continue;
+    if (!argument.tensor.present() || measure(argument.tensor, &elements, &argument.range))
+      continue;
     return fail(Status::kBadShape, "%s with shape %s and strides %s is larger than memory can be",
-                argument.tensor.name, shape_of(argument.tensor).text, strides_of(argument.tensor).text);
+                argument.tensor.name, shape_of(argument.tensor).text,
+                strides_of(argument.tensor).text);
   }
   return Status::kOk;
 }
@@ -99,29 +102,32 @@ Status check_place(const Argument& argument, const void* data) {
       return Status::kOk;
     case Place::kOutside:
       return fail(Status::kBadParam,
-                  "%s with shape %s and strides %s leaves the device memory that it starts in", name,
-                  shape_of(argument.tensor).text, strides_of(argument.tensor).text);
+                  "%s with shape %s and strides %s leaves the device memory that it starts in",
+                  name, shape_of(argument.tensor).text, strides_of(argument.tensor).text);
     case Place::kFreed:
       break;
   }
   return fail(Status::kBadParam, "%s lies in device memory that has been freed", name);
 }
 
-// Outputs may be exactly in place of an input; any other sharing would change results or destroy inputs.
+// Outputs may be exactly in place of an input; any other sharing would change results or destroy
+// inputs.
 Status check_overlaps(const Plan& plan, void* const* data, int output) {
   const Argument& out = plan.argument[output];
   for (int i = 0; i < plan.arguments; ++i) {
     const Argument& other = plan.argument[i];
     const bool pair_done = other.is_output && i <= output;
-    if (pair_done || !has_elements(other) || !share_memory(out, data[output], other, data[i])) continue;
+    if (pair_done || !has_elements(other) || !share_memory(out, data[output], other, data[i]))
+      continue;
     if (other.is_output) {
       return fail(Status::kBadParam, "%s and %s overlap, but outputs must not", out.tensor.name,
                   other.tensor.name);
     }
     if (same_view(out.tensor, data[output], other.tensor, data[i])) continue;
-    return fail(Status::kBadParam,
-                "%s overlaps %s: an output must lie apart from the inputs or exactly in place of one",
-                out.tensor.name, other.tensor.name);
+    return fail(
+        Status::kBadParam,
+        "%s overlaps %s: an output must lie apart from the inputs or exactly in place of one",
+        out.tensor.name, other.tensor.name);
   }
   return Status::kOk;
 }

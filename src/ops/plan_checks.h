@@ -1,4 +1,5 @@
-// What the plans of all operators have in common: their arguments' checks and the check of pointers in run().
+// What the plans of all operators have in common: their arguments' checks and the check of pointers
+// in run().
 #ifndef NORMGRAD_OPS_PLAN_CHECKS_H
 #define NORMGRAD_OPS_PLAN_CHECKS_H
 
@@ -10,7 +11,8 @@
 
 namespace normgrad {
 
-// Checks come in the order data types, shapes, strides, so that the code which a caller sees is the documented one.
+// Checks come in the order data types, shapes, strides, so that the code which a caller sees is the
+// documented one.
 
 // Enters the tensors as arguments 0, 1, ...; the first `outputs` are outputs.
 void set_arguments(Plan& plan, std::initializer_list<const Tensor*> tensors, int outputs);
@@ -39,8 +41,9 @@ Status check_op(const Plan& plan, const char* op);
 }  // namespace normgrad
 
 // Leaves the function with a status that is not kOk.
-#define NORMGRAD_TRY(expression)                                                                  \
-  if (const ::normgrad::Status status_of_try = (expression); status_of_try != ::normgrad::Status::kOk) \
+#define NORMGRAD_TRY(expression)                             \
+  if (const ::normgrad::Status status_of_try = (expression); \
+      status_of_try != ::normgrad::Status::kOk)              \
   return status_of_try
 
 #endif

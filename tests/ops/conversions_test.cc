@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "ops/convert.h"
 #include "cpu/element.h"
 #include "normgrad/settings.h"
+#include "ops/convert.h"
 #include "ops/random.h"
 #include "reference/number_format.h"
 

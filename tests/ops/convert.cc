@@ -1,16 +1,17 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/convert.cc"
-#include "cpu/target-inl.h"
 #include "ops/convert.h"
+
+#include "cpu/target-inl.h"
 #include "cpu/vectors-inl.h"
 
 NORMGRAD_TARGET_BEGIN
 
 template <typename T, typename U>
 void convert_array(const T* from, U* to, std::size_t count) {
-  for_vectors<float>(static_cast<std::int64_t>(count), [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-    store(load<float>(from + i, step), to + i, step);
-  });
+  for_vectors<float>(static_cast<std::int64_t>(count),
+                     [&](std::int64_t i, auto step)
+                         NORMGRAD_INLINE { store(load<float>(from + i, step), to + i, step); });
 }
 
 void widen_array(DataType dtype, const void* from, float* to, std::size_t count) {

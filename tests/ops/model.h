@@ -3,6 +3,8 @@
 #ifndef TESTS_OPS_MODEL_H
 #define TESTS_OPS_MODEL_H
 
+#include <cmath>
+
 #include "ops/library.h"
 
 namespace ops_test {
@@ -16,6 +18,15 @@ template <class A>
 Outputs rms_norm_model(const Problem& problem);
 template <class A>
 Outputs batch_norm_model(const Problem& problem);
+
+// x - mean in A: where the mean has more digits than A, what A loses of it is taken off afterwards.
+template <class A>
+A minus_mean(double x, double mean) {
+  const A high = static_cast<A>(mean);
+  const double lost =
+      std::isfinite(static_cast<double>(high)) ? mean - static_cast<double>(high) : 0;
+  return (static_cast<A>(x) - high) - static_cast<A>(lost);
+}
 
 // Stores element i of an output, if it is wanted; one rounding.
 inline void store(const Problem& problem, Outputs& out, Slot slot, std::size_t i, double value) {

@@ -21,7 +21,7 @@ struct Channel {
   }
   A dy(std::size_t i) const { return static_cast<A>(p.value[kDy][i]); }
   A centred(std::size_t i) const {
-    return static_cast<A>(p.value[kX][i]) - static_cast<A>(p.has(kMean) ? p.value[kMean][c] : 0.0);
+    return minus_mean<A>(p.value[kX][i], p.has(kMean) ? p.value[kMean][c] : 0.0);
   }
   double w() const { return p.has(kW) ? p.value[kW][c] : 1.0; }
   double s() const {

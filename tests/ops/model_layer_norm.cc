@@ -22,7 +22,7 @@ struct LayerNorm {
   A x_hat(std::size_t i) const {
     if (standardized) return static_cast<A>(p.value[kXHat][i]);
     const std::size_t row = i / e.columns;
-    return (static_cast<A>(p.value[kX][i]) - static_cast<A>(p.value[kMean][row])) * s(row);
+    return minus_mean<A>(p.value[kX][i], p.value[kMean][row]) * s(row);
   }
 };
 

@@ -94,11 +94,7 @@ void settle(Problem& problem) {
 }
 
 reference::Gradients reference_gradients(const Problem& problem) {
-  auto v = problem.value;
-  // f32 arithmetic takes a mean in f64 as its nearest f32.
-  if (problem.data_format() != Format::kF32) {
-    for (double& mean : v[kMean]) mean = reference::rounded(Format::kF32, mean);
-  }
+  const auto& v = problem.value;
   if (problem.op == Op::kBatchNorm) {
     const ChannelExtents e = channel_extents(problem);
     return reference::batch_norm_backward({e.outer, e.channels, e.inner, v[kDy], v[kX], v[kW],

@@ -18,7 +18,8 @@ class BatchNormBackwardLoops {
     const std::int64_t tensors = plan.training ? 3 : 2;
     stores_ = in_place ? Stores::kCached
                        : stores_for(tensors * loops_.elements() * std::int64_t{sizeof(T)});
-    needs_sums_ = plan.training ? wanted(kDx) || wanted(kDw) || wanted(kDb) : wanted(kDw) || wanted(kDb);
+    needs_sums_ =
+        plan.training ? wanted(kDx) || wanted(kDw) || wanted(kDb) : wanted(kDw) || wanted(kDb);
   }
 
   void run() {
@@ -50,7 +51,8 @@ class BatchNormBackwardLoops {
   }
 
   void store_gradients(std::int64_t channel, ChannelGradients gradients) const {
-    for (const auto& [argument, value] : {std::pair(kDw, gradients.dw), std::pair(kDb, gradients.db)}) {
+    for (const auto& [argument, value] :
+         {std::pair(kDw, gradients.dw), std::pair(kDb, gradients.db)}) {
       const Tensor& tensor = plan_.argument[argument].tensor;
       if (!tensor.present()) continue;
       cpu::store_element(data_[argument], tensor.dtype, channel * tensor.strides[0], value);
@@ -63,28 +65,34 @@ class BatchNormBackwardLoops {
     const double n = static_cast<double>(plan_.channel.n * plan_.channel.l);
     const ChannelGradients gradients = batch_norm_gradients(sums, rstd_of_channel);
     const ChannelMap<double> map =
-        batch_norm_map(gradients, mean(channel), rstd_of_channel, parameter(kW, channel, 1), n);
+        batch_norm_map(gradients, rstd_of_channel, parameter(kW, channel, 1), n);
     if (needs_sums_) store_gradients(channel, gradients);
     return map;
   }
 
-  void write_dx(std::int64_t channel, std::int64_t chunk, const ChannelMap<double>& map) const {
+  void write_dx(std::int64_t channel, std::int64_t chunk, double mean_of_channel,
+                const ChannelMap<double>& map) const {
     if (plan_.training) {
-      loops_.template write_dx<true>(kDx, kDy, kX, channel, chunk, map, stores_);
+      loops_.template write_dx<true>(kDx, kDy, kX, channel, chunk, mean_of_channel, map, stores_);
     } else {
-      loops_.template write_dx<false>(kDx, kDy, kX, channel, chunk, map, stores_);
+      loops_.template write_dx<false>(kDx, kDy, kX, channel, chunk, mean_of_channel, map, stores_);
     }
   }
 
-  // Every thread takes whole channels. The second sweep goes backwards: what the first one read last is still in cache.
+  // Every thread takes whole channels. The second sweep goes backwards: what the first one read
+  // last is still in cache.
   void run_channels() {
-    cpu::parallel_for(plan_.channel.channels, loops_.elements(), [&](std::int64_t channel) NORMGRAD_ATTR {
-      const Partial sums = needs_sums_ ? loops_.channel_sums(kDy, kX, channel, mean(channel)) : Partial{};
-      const ChannelMap<double> map = finish_channel(channel, sums);
-      if (!wanted(kDx)) return;
-      for (std::int64_t chunk = loops_.chunks(); chunk-- > 0;) write_dx(channel, chunk, map);
-      end_stores(stores_);
-    });
+    cpu::parallel_for(
+        plan_.channel.channels, loops_.elements(), [&](std::int64_t channel) NORMGRAD_ATTR {
+          const double mean_of_channel = mean(channel);
+          const Partial sums =
+              needs_sums_ ? loops_.channel_sums(kDy, kX, channel, mean_of_channel) : Partial{};
+          const ChannelMap<double> map = finish_channel(channel, sums);
+          if (!wanted(kDx)) return;
+          for (std::int64_t chunk = loops_.chunks(); chunk-- > 0;)
+            write_dx(channel, chunk, mean_of_channel, map);
+          end_stores(stores_);
+        });
   }
 
   // Few channels: threads share the chunks of all of them.
@@ -98,7 +106,9 @@ class BatchNormBackwardLoops {
       });
     }
     ChannelMap<double> maps[kFewChannels];
+    double means[kFewChannels];
     for (std::int64_t channel = 0; channel < channels; ++channel) {
+      means[channel] = mean(channel);
       cpu::Pairwise<2> sums;
       for (std::int64_t chunk = 0; needs_sums_ && chunk < chunks; ++chunk) {
         sums.add(partials_[channel * chunks + chunk]);
@@ -107,7 +117,7 @@ class BatchNormBackwardLoops {
     }
     if (!wanted(kDx)) return;
     cpu::parallel_for(channels * chunks, loops_.elements(), [&](std::int64_t task) NORMGRAD_ATTR {
-      write_dx(task / chunks, task % chunks, maps[task / chunks]);
+      write_dx(task / chunks, task % chunks, means[task / chunks], maps[task / chunks]);
       end_stores(stores_);
     });
   }

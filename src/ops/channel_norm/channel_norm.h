@@ -1,5 +1,5 @@
-// Channel norms (BatchNorm): sums per channel over everything else, whatever the layout. What the operators share
-// outside the loops: the split into chunks and the workspace.
+// Channel norms (BatchNorm): sums per channel over everything else, whatever the layout. What the
+// operators share outside the loops: the split into chunks and the workspace.
 #ifndef NORMGRAD_OPS_CHANNEL_NORM_CHANNEL_NORM_H
 #define NORMGRAD_OPS_CHANNEL_NORM_CHANNEL_NORM_H
 
@@ -11,11 +11,12 @@ namespace normgrad {
 
 // Elements of a reduction chunk; a longer l is cut, a shorter one brings several n together.
 inline constexpr std::int64_t kChannelChunk = 4096;
-// With fewer channels than this, threads share the chunks of all channels; else each takes whole channels.
+// With fewer channels than this, threads share the chunks of all channels; else each takes whole
+// channels.
 inline constexpr std::int64_t kFewChannels = 32;
 
-// Fills plan.channel for arguments `data` (those with all dims), whose dims are n, channel_axis, the rest l, and
-// plan.workspace_bytes.
+// Fills plan.channel for arguments `data` (those with all dims), whose dims are n, channel_axis,
+// the rest l, and plan.workspace_bytes.
 void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axis);
 
 inline bool has_few_channels(const ChannelSplit& split) { return split.channels < kFewChannels; }

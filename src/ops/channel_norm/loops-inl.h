@@ -1,5 +1,6 @@
-// The loops of the channel norms, for an element type T. A channel is walked in chunks (channel_norm.h), a chunk in
-// segments: consecutive l of one n. A segment that does not lie together in memory is packed first.
+// The loops of the channel norms, for an element type T. A channel is walked in chunks
+// (channel_norm.h), a chunk in segments: consecutive l of one n. A segment that does not lie
+// together in memory is packed first.
 #if defined(NORMGRAD_OPS_CHANNEL_NORM_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_CHANNEL_NORM_LOOPS_INL_H
 #undef NORMGRAD_OPS_CHANNEL_NORM_LOOPS_INL_H
@@ -29,33 +30,43 @@ class ChannelLoops {
   std::int64_t elements() const { return split_.channels * split_.n * split_.l; }
 
   // sum(dy), sum(dy*(x - mean)) over one chunk of a channel.
-  std::array<double, 2> chunk_sums(int dy, int x, std::int64_t channel, std::int64_t chunk, double mean) const {
-    const Vec<A> m = all(static_cast<A>(mean));
+  std::array<double, 2> chunk_sums(int dy, int x, std::int64_t channel, std::int64_t chunk,
+                                   double mean) const {
     Sums<A, 2> sums;
+    const Mean m = split(mean);
     each_segment(channel, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
       T dy_pack[kChannelChunk];
       T x_pack[kChannelChunk];
       const T* g = packed(dy, segment, dy_pack);
       const T* v = packed(x, segment, x_pack);
-      sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-        return batch_norm_terms(load<A>(g + i, step), load<A>(v + i, step), m);
-      });
+      if (m.is_split) {
+        sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+          return batch_norm_terms(load<A>(g + i, step),
+                                  centred(load<A>(v + i, step), m.high, m.low));
+        });
+      } else {
+        sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+          return batch_norm_terms(load<A>(g + i, step), load<A>(v + i, step) - m.high);
+        });
+      }
     });
     return sums.finish();
   }
 
   std::array<double, 2> channel_sums(int dy, int x, std::int64_t channel, double mean) const {
     cpu::Pairwise<2> sums;
-    for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) sums.add(chunk_sums(dy, x, channel, chunk, mean));
+    for (std::int64_t chunk = 0; chunk < chunks(); ++chunk)
+      sums.add(chunk_sums(dy, x, channel, chunk, mean));
     return sums.finish();
   }
 
   // dx of one chunk of a channel.
   template <bool kTraining>
-  void write_dx(int dx, int dy, int x, std::int64_t channel, std::int64_t chunk, const ChannelMap<double>& given,
-                Stores stores) const {
-    const ChannelMap<Vec<A>> map{all(static_cast<A>(given.mean)), all(static_cast<A>(given.scale)),
-                                   all(static_cast<A>(given.c1)), all(static_cast<A>(given.c2))};
+  void write_dx(int dx, int dy, int x, std::int64_t channel, std::int64_t chunk, double mean,
+                const ChannelMap<double>& given, Stores stores) const {
+    const Mean m = split(mean);
+    const ChannelMap<Vec<A>> map{all(static_cast<A>(given.scale)), all(static_cast<A>(given.c1)),
+                                 all(static_cast<A>(given.c2))};
     each_segment(channel, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
       T dy_pack[kChannelChunk];
       T x_pack[kChannelChunk];
@@ -64,18 +75,35 @@ class ChannelLoops {
       const T* v = kTraining ? packed(x, segment, x_pack) : nullptr;
       const bool direct = lies_together(split_, dx);
       T* out = direct ? static_cast<T*>(data_[dx]) + offset_of(split_, dx, segment) : dx_pack;
-      elementwise<A>(segment.count, out, direct ? stores : Stores::kCached, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-        if constexpr (kTraining) {
-          return batch_norm_training_dx(load<A>(g + i, step), load<A>(v + i, step), map);
-        } else {
+      const Stores how = direct ? stores : Stores::kCached;
+      if constexpr (!kTraining) {
+        elementwise<A>(segment.count, out, how, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
           return batch_norm_inference_dx(load<A>(g + i, step), map);
-        }
-      });
+        });
+      } else if (m.is_split) {
+        elementwise<A>(segment.count, out, how, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+          const Vec<A> x_mu = centred(load<A>(v + i, step), m.high, m.low);
+          return batch_norm_training_dx(load<A>(g + i, step), x_mu, map);
+        });
+      } else {
+        elementwise<A>(segment.count, out, how, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+          return batch_norm_training_dx(load<A>(g + i, step), load<A>(v + i, step) - m.high, map);
+        });
+      }
       if (!direct) unpack_segment(split_, dx, segment, dx_pack, static_cast<T*>(data_[dx]));
     });
   }
 
  private:
+  struct Mean {
+    Vec<A> high, low;
+    bool is_split;  // low is not 0
+  };
+  static Mean split(double mean) {
+    const double low = low_part<A>(mean);
+    return {all(static_cast<A>(mean)), all(static_cast<A>(low)), low != 0};
+  }
+
   const T* packed(int argument, const Segment& segment, T* pack) const {
     const T* data = static_cast<const T*>(data_[argument]);
     if (lies_together(split_, argument)) return data + offset_of(split_, argument, segment);
@@ -89,7 +117,8 @@ class ChannelLoops {
     const std::int64_t n_end = std::min(n_begin + split_.chunk_n, split_.n);
     const std::int64_t l_begin = chunk % split_.l_chunks * split_.chunk_l;
     const std::int64_t l_end = std::min(l_begin + split_.chunk_l, split_.l);
-    for (std::int64_t n = n_begin; n < n_end; ++n) body(Segment{n, channel, l_begin, l_end - l_begin});
+    for (std::int64_t n = n_begin; n < n_end; ++n)
+      body(Segment{n, channel, l_begin, l_end - l_begin});
   }
 
   const ChannelSplit& split_;

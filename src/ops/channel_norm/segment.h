@@ -1,4 +1,5 @@
-// A segment of a channel: `count` consecutive l of one n, and how to bring one together that is scattered in memory.
+// A segment of a channel: `count` consecutive l of one n, and how to bring one together that is
+// scattered in memory.
 #ifndef NORMGRAD_OPS_CHANNEL_NORM_SEGMENT_H
 #define NORMGRAD_OPS_CHANNEL_NORM_SEGMENT_H
 
@@ -25,7 +26,8 @@ inline std::int64_t offset_of(const ChannelSplit& split, int argument, const Seg
          segment.l * l_stride;
 }
 
-// Calls body(position in the segment, element offset, count, stride) for each run along the innermost dim.
+// Calls body(position in the segment, element offset, count, stride) for each run along the
+// innermost dim.
 template <class Body>
 void each_run(const ChannelSplit& split, int argument, const Segment& segment, Body&& body) {
   const int last = split.rank - 1;
@@ -48,17 +50,21 @@ void each_run(const ChannelSplit& split, int argument, const Segment& segment, B
 }
 
 template <typename T>
-void pack_segment(const ChannelSplit& split, int argument, const Segment& segment, const T* from, T* to) {
+void pack_segment(const ChannelSplit& split, int argument, const Segment& segment, const T* from,
+                  T* to) {
   each_run(split, argument, segment,
            [&](std::int64_t at, std::int64_t offset, std::int64_t count, std::int64_t stride) {
-             for (std::int64_t i = 0; i < count; ++i) to[at + i] = cpu::read(from + offset + i * stride);
+             for (std::int64_t i = 0; i < count; ++i)
+               to[at + i] = cpu::read(from + offset + i * stride);
            });
 }
 template <typename T>
-void unpack_segment(const ChannelSplit& split, int argument, const Segment& segment, const T* from, T* to) {
+void unpack_segment(const ChannelSplit& split, int argument, const Segment& segment, const T* from,
+                    T* to) {
   each_run(split, argument, segment,
            [&](std::int64_t at, std::int64_t offset, std::int64_t count, std::int64_t stride) {
-             for (std::int64_t i = 0; i < count; ++i) cpu::write(to + offset + i * stride, from[at + i]);
+             for (std::int64_t i = 0; i < count; ++i)
+               cpu::write(to + offset + i * stride, from[at + i]);
            });
 }
 

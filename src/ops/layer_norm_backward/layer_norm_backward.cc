@@ -19,8 +19,8 @@ Status make_plan(const LayerNormBackward& p, Plan* plan) {
     return fail(Status::kNullPointer, "x, mean and rstd must be given together");
   }
   Plan made;
-  set_arguments(made, {&p.dx, &p.dw, &p.db, &p.dy, &p.w, &p.x_hat, &p.sigma, &p.x,
-                                    &p.mean, &p.rstd}, 3);
+  set_arguments(made,
+                {&p.dx, &p.dw, &p.db, &p.dy, &p.w, &p.x_hat, &p.sigma, &p.x, &p.mean, &p.rstd}, 3);
   NORMGRAD_TRY(plan_row_norm(made, is_given_x_hat(made) ? kRolesOfXHat : kRolesOfX));
   made.op = kName;
   made.execute = [](const Plan& self, void* const* data, std::byte* workspace) {

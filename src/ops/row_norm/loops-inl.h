@@ -1,6 +1,8 @@
-// The loops of the row norms, for a formula F (formulas-inl.h) and an element type T. Rows go through in groups of 8:
+// The loops of the row norms, for a formula F (formulas-inl.h) and an element type T. Rows go
+// through in groups of 8:
 //   1. reduce: sums along each row                              (reads the group from memory)
-//   2. apply: dx, and the column sums down the group's rows     (reads it from cache, accumulates in registers)
+//   2. apply: dx, and the column sums down the group's rows     (reads it from cache, accumulates
+//   in registers)
 // Every read of an element comes before dx is written there, so dx may lie in place of dy or x.
 #if defined(NORMGRAD_OPS_ROW_NORM_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_ROW_NORM_LOOPS_INL_H
@@ -56,7 +58,8 @@ class RowLoops {
   using A = Arithmetic<T>;
   static constexpr int kColumnSums = F::kColumnSums;
   static constexpr std::int64_t kTile = 512;  // columns that a task applies at once
-  // f32 arithmetic on 16-bit data may lose the squares of a row; such a group takes f64 arithmetic instead.
+  // f32 arithmetic on 16-bit data may lose the squares of a row; such a group takes f64 arithmetic
+  // instead.
   static constexpr bool kWatchesRange = F::kComputesRstd && sizeof(A) == 4;
 
   struct Group {
@@ -66,7 +69,8 @@ class RowLoops {
     T* dx[kGroupRows];
     RowMap<double> map[kGroupRows];
     bool in_f64 = sizeof(A) == 8;
-    const Group* next = nullptr;  // comes after this one: fetched from memory while this one is applied
+    const Group* next =
+        nullptr;  // comes after this one: fetched from memory while this one is applied
   };
 
   bool wanted(int role) const { return role != kAbsent && plan_.argument[role].tensor.present(); }
@@ -96,12 +100,16 @@ class RowLoops {
   }
 
   double statistic(int role, std::int64_t row) const {
-    return cpu::load_element(data_[role], plan_.argument[role].tensor.dtype, row_offset(split_, role, row));
+    return cpu::load_element(data_[role], plan_.argument[role].tensor.dtype,
+                             row_offset(split_, role, row));
   }
 
   RowMap<double> given_statistics(std::int64_t row) const {
-    RowMap<double> map{0, 0, 0, 0};
-    if (wanted(roles_.mean)) map.mean = statistic(roles_.mean, row);
+    RowMap<double> map{0, 0, 0, 0, 0};
+    if (wanted(roles_.mean)) {
+      map.mean = statistic(roles_.mean, row);
+      map.mean_low = low_part<A>(map.mean);
+    }
     if (wanted(roles_.rstd)) {
       const double given = statistic(roles_.rstd, row);
       map.rstd = roles_.rstd_is_sigma ? 1.0 / given : given;
@@ -117,7 +125,8 @@ class RowLoops {
       const std::int64_t at = row + std::min(r, group.rows - 1);
       group.dy[r] = typed<const T>(roles_.dy) + row_offset(split_, roles_.dy, at);
       group.x[r] = typed<const T>(roles_.x) + row_offset(split_, roles_.x, at);
-      group.dx[r] = wanted(roles_.dx) ? typed<T>(roles_.dx) + row_offset(split_, roles_.dx, at) : nullptr;
+      group.dx[r] =
+          wanted(roles_.dx) ? typed<T>(roles_.dx) + row_offset(split_, roles_.dx, at) : nullptr;
     }
     return group;
   }
@@ -156,8 +165,8 @@ class RowLoops {
 
   template <typename B>
   static RowMap<Vec<B>> spread(const RowMap<double>& m) {
-    return {all(static_cast<B>(m.mean)), all(static_cast<B>(m.rstd)), all(static_cast<B>(m.c1)),
-            all(static_cast<B>(m.c2))};
+    return {all(static_cast<B>(m.mean)), all(static_cast<B>(m.mean_low)),
+            all(static_cast<B>(m.rstd)), all(static_cast<B>(m.c1)), all(static_cast<B>(m.c2))};
   }
 
   void reduce_rows(Group& group, std::int64_t row) const {
@@ -173,10 +182,12 @@ class RowLoops {
     }
   }
 
-  // 2. dx of the group, and its column terms added to sums[column_sum][column - begin]; `pitch` lies between the
-  // column sums. Outputs that are not wanted, or that go past the cache, go through a tile on the stack.
+  // 2. dx of the group, and its column terms added to sums[column_sum][column - begin]; `pitch`
+  // lies between the column sums. Outputs that are not wanted, or that go past the cache, go
+  // through a tile on the stack.
   template <typename B>
-  void apply_in(const Group& group, std::int64_t begin, std::int64_t end, double* sums, std::int64_t pitch) const {
+  void apply_in(const Group& group, std::int64_t begin, std::int64_t end, double* sums,
+                std::int64_t pitch) const {
     alignas(64) T dx_tile[kGroupRows][kTile];
     double unwanted[kColumnSums * kTile];
     const bool direct = wanted(roles_.dx) && stores_ == Stores::kCached;
@@ -187,7 +198,8 @@ class RowLoops {
       const std::int64_t count = std::min(kTile, end - tile);
       T* dx[kGroupRows];
       for (int r = 0; r < group.rows; ++r) dx[r] = direct ? group.dx[r] + tile : dx_tile[r];
-      const ColumnSums to = sums_wanted_ ? ColumnSums{sums + tile - begin, pitch} : ColumnSums{unwanted, kTile};
+      const ColumnSums to =
+          sums_wanted_ ? ColumnSums{sums + tile - begin, pitch} : ColumnSums{unwanted, kTile};
       if (group.rows == kGroupRows) {
         apply_tile<B, kGroupRows>(group, map, tile, count, dx, to);
       } else {
@@ -197,7 +209,8 @@ class RowLoops {
       for (int r = 0; r < group.rows; ++r) stream_copy(count, dx_tile[r], group.dx[r] + tile);
     }
   }
-  void apply(const Group& group, std::int64_t begin, std::int64_t end, double* sums, std::int64_t pitch) const {
+  void apply(const Group& group, std::int64_t begin, std::int64_t end, double* sums,
+             std::int64_t pitch) const {
     if constexpr (kWatchesRange) {
       if (group.in_f64) return apply_in<double>(group, begin, end, sums, pitch);
     }
@@ -209,11 +222,12 @@ class RowLoops {
     std::int64_t pitch;
   };
 
-  // Columns [tile, tile + count) of kRows rows (0: of group.rows), in strips of 4 vectors: about a cache line.
+  // Columns [tile, tile + count) of kRows rows (0: of group.rows), in strips of 4 vectors: about a
+  // cache line.
   template <typename B, int kRows>
-  void apply_tile(const Group& group, const RowMap<Vec<B>>* map, std::int64_t tile, std::int64_t count, T* const* dx,
-                  ColumnSums to) const {
-    constexpr int kStrip = sizeof(B) * kWidth<B> > 32 ? 1 : 4;
+  void apply_tile(const Group& group, const RowMap<Vec<B>>* map, std::int64_t tile,
+                  std::int64_t count, T* const* dx, ColumnSums to) const {
+    constexpr int kStrip = sizeof(B) * kWidth < B >> 32 ? 1 : 4;
     std::int64_t i = 0;
     for (; i + kStrip * kWidth<B> <= count; i += kStrip * kWidth<B>) {
       apply_strip<B, kRows, kStrip>(group, map, tile, i, dx, to, Whole());
@@ -224,8 +238,8 @@ class RowLoops {
   }
 
   template <typename B, int kRows, int kStrip, class Step>
-  NORMGRAD_ALWAYS void apply_strip(const Group& group, const RowMap<Vec<B>>* map, std::int64_t tile, std::int64_t i,
-                                   T* const* dx, ColumnSums to, Step step) const {
+  NORMGRAD_ALWAYS void apply_strip(const Group& group, const RowMap<Vec<B>>* map, std::int64_t tile,
+                                   std::int64_t i, T* const* dx, ColumnSums to, Step step) const {
     Vec<B> sum[kColumnSums][kStrip];
     start_sums<B>(sum, to, i, step);
     const A* w_at = weights_ + tile + i;
@@ -242,7 +256,8 @@ class RowLoops {
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
         const Vec<B> dy = load<B>(dy_at + v * kWidth<B>, step);
         const Vec<B> x_hat = F::x_hat(load<B>(x_at + v * kWidth<B>, step), m);
-        store(F::dx(dy, load<B>(w_at + v * kWidth<B>, step), x_hat, m), dx_at + v * kWidth<B>, step);
+        store(F::dx(dy, load<B>(w_at + v * kWidth<B>, step), x_hat, m), dx_at + v * kWidth<B>,
+              step);
         const auto term = F::column_terms(dy, x_hat, m);
         unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { sum[k][v] = sum[k][v] + term[k]; });
       });
@@ -250,10 +265,11 @@ class RowLoops {
     end_sums<B>(sum, to, i, step);
   }
 
-  // f64 terms go on from the sums so far; f32 terms of 8 rows are added from +0 and then to the sums in f64.
+  // f64 terms go on from the sums so far; f32 terms of 8 rows are added from +0 and then to the
+  // sums in f64.
   template <typename B, int kStrip, class Step>
-  static NORMGRAD_ALWAYS void start_sums(Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to, std::int64_t i,
-                                         Step step) {
+  static NORMGRAD_ALWAYS void start_sums(Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to,
+                                         std::int64_t i, Step step) {
     unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
         if constexpr (sizeof(B) == 8) {
@@ -265,8 +281,8 @@ class RowLoops {
     });
   }
   template <typename B, int kStrip, class Step>
-  static NORMGRAD_ALWAYS void end_sums(const Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to, std::int64_t i,
-                                       Step step) {
+  static NORMGRAD_ALWAYS void end_sums(const Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to,
+                                       std::int64_t i, Step step) {
     unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
         double* at = to.at + k * to.pitch + i + v * kWidth<B>;
@@ -293,11 +309,14 @@ class RowLoops {
 
   double* slot(std::int64_t block) const { return slots_ + block * kColumnSums * split_.columns; }
 
-  // Where a run's column sums go, columns [begin, end) of `block`. A block of one run is its own run.
+  // Where a run's column sums go, columns [begin, end) of `block`. A block of one run is its own
+  // run.
   class RunSums {
    public:
     RunSums(const RowLoops& loops, std::int64_t block, std::int64_t begin, std::int64_t end)
-        : direct_(loops.split_.block_rows <= kRunRows), columns_(end - begin), pitch_(loops.split_.columns),
+        : direct_(loops.split_.block_rows <= kRunRows),
+          columns_(end - begin),
+          pitch_(loops.split_.columns),
           block_(loops.slot(block) + begin) {}
 
     double* sums() { return direct_ ? block_ : run_; }
@@ -309,7 +328,8 @@ class RowLoops {
     void end_run() {
       if (direct_) return;
       for (int k = 0; k < kColumnSums; ++k) {
-        for (std::int64_t c = 0; c < columns_; ++c) block_[k * pitch_ + c] += run_[k * columns_ + c];
+        for (std::int64_t c = 0; c < columns_; ++c)
+          block_[k * pitch_ + c] += run_[k * columns_ + c];
       }
     }
 
@@ -346,11 +366,12 @@ class RowLoops {
     });
   }
 
-  // Threads share the rows of a batch: first its row sums by (row, chunk), then the rest by column range. A batch is a
-  // whole run, or less where a run is a block.
+  // Threads share the rows of a batch: first its row sums by (row, chunk), then the rest by column
+  // range. A batch is a whole run, or less where a run is a block.
   void run_wide() {
     const std::int64_t row_bytes = 2 * split_.columns * std::int64_t{sizeof(T)};
-    const std::int64_t fitting = cpu::last_level_cache_bytes() / 4 / row_bytes / kGroupRows * kGroupRows;
+    const std::int64_t fitting =
+        cpu::last_level_cache_bytes() / 4 / row_bytes / kGroupRows * kGroupRows;
     const std::int64_t longest = std::min(split_.block_rows, kRunRows);
     const std::int64_t batch =
         split_.block_rows > kRunRows ? kRunRows : std::clamp(fitting, kGroupRows, longest);
@@ -399,14 +420,16 @@ class RowLoops {
   void reduce_batch(std::int64_t begin, std::int64_t end, std::int64_t at = 0) {
     constexpr int kSums = F::kRowSums;
     const std::int64_t chunks = ceil_div(split_.columns, kRowChunk);
-    cpu::parallel_for((end - begin) * chunks, (end - begin) * split_.columns, [&](std::int64_t task) NORMGRAD_ATTR {
-      const std::int64_t row = begin + task / chunks;
-      const std::int64_t column = task % chunks * kRowChunk;
-      const Group group = locate(row, row + 1);
-      const auto sums = chunk_sums<B>(group.dy[0], group.x[0], given_statistics(row), column,
-                                      std::min(column + kRowChunk, split_.columns));
-      std::copy_n(sums.data(), kSums, partials_ + task * kSums);
-    });
+    cpu::parallel_for((end - begin) * chunks, (end - begin) * split_.columns,
+                      [&](std::int64_t task) NORMGRAD_ATTR {
+                        const std::int64_t row = begin + task / chunks;
+                        const std::int64_t column = task % chunks * kRowChunk;
+                        const Group group = locate(row, row + 1);
+                        const auto sums =
+                            chunk_sums<B>(group.dy[0], group.x[0], given_statistics(row), column,
+                                          std::min(column + kRowChunk, split_.columns));
+                        std::copy_n(sums.data(), kSums, partials_ + task * kSums);
+                      });
     for (std::int64_t row = begin; row < end; ++row) {
       cpu::Pairwise<kSums> sums;
       for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -422,23 +445,24 @@ class RowLoops {
   void store_column_sums() {
     cpu::parallel_for(ceil_div(split_.columns, kTile), split_.blocks * split_.columns,
                       [&](std::int64_t tile) NORMGRAD_ATTR {
-      const std::int64_t begin = tile * kTile;
-      const std::int64_t end = std::min(begin + kTile, split_.columns);
-      for (int k = 0; k < kColumnSums; ++k) {
-        const int role = k == 0 ? roles_.dw : roles_.db;
-        if (!wanted(role)) continue;
-        fold_blocks(k, begin, end);
-        const Tensor& out = plan_.argument[role].tensor;
-        const double* sums = slots_ + k * split_.columns;
-        cpu::with_element_type(out.dtype, [&](auto* type) {
-          auto* to = static_cast<decltype(type)>(data_[role]);
-          for (std::int64_t c = begin; c < end; ++c) {
-            const double sum = split_.rows == 0 ? 0.0 : sums[c];
-            cpu::write(to + c * out.strides[0], cpu::round_to<std::remove_pointer_t<decltype(type)>>(sum));
-          }
-        });
-      }
-    });
+                        const std::int64_t begin = tile * kTile;
+                        const std::int64_t end = std::min(begin + kTile, split_.columns);
+                        for (int k = 0; k < kColumnSums; ++k) {
+                          const int role = k == 0 ? roles_.dw : roles_.db;
+                          if (!wanted(role)) continue;
+                          fold_blocks(k, begin, end);
+                          const Tensor& out = plan_.argument[role].tensor;
+                          const double* sums = slots_ + k * split_.columns;
+                          cpu::with_element_type(out.dtype, [&](auto* type) {
+                            auto* to = static_cast<decltype(type)>(data_[role]);
+                            for (std::int64_t c = begin; c < end; ++c) {
+                              const double sum = split_.rows == 0 ? 0.0 : sums[c];
+                              cpu::write(to + c * out.strides[0],
+                                         cpu::round_to<std::remove_pointer_t<decltype(type)>>(sum));
+                            }
+                          });
+                        }
+                      });
   }
   void fold_blocks(int k, std::int64_t begin, std::int64_t end) const {
     for (std::int64_t s = 1; s < split_.blocks; s *= 2) {
@@ -465,7 +489,8 @@ class RowLoops {
 
 // Picks the element type.
 template <class F>
-void run_row_norm(const Plan& plan, const RowRoles& roles, void* const* data, std::byte* workspace) {
+void run_row_norm(const Plan& plan, const RowRoles& roles, void* const* data,
+                  std::byte* workspace) {
   switch (plan.argument[roles.dy].tensor.dtype) {
     case DataType::kF16:
       return RowLoops<F, Half>(plan, roles, data, workspace).run();

@@ -9,7 +9,7 @@ namespace normgrad {
 namespace {
 
 constexpr std::int64_t kMaxBlocks = 64;
-constexpr std::int64_t kCoefficients = 4;  // of a row: mean, rstd, c1, c2
+constexpr std::int64_t kCoefficients = 5;  // of a row: mean, mean_low, rstd, c1, c2
 constexpr std::size_t kAlignment = 64;
 
 // One statistic per row: the leading dims, or those and a 1.
@@ -56,8 +56,8 @@ Status check_shapes(Plan& plan, const RowRoles& roles) {
   }
   for (const int role : {roles.dw, roles.db, roles.w}) {
     if (role == kAbsent) continue;
-    NORMGRAD_TRY(check_vector(plan.argument[role].tensor, dy.shape[dy.rank - 1],
-                              "the length of a row"));
+    NORMGRAD_TRY(
+        check_vector(plan.argument[role].tensor, dy.shape[dy.rank - 1], "the length of a row"));
   }
   for (const int role : {roles.mean, roles.rstd}) {
     if (role == kAbsent || !plan.argument[role].tensor.present()) continue;
@@ -91,7 +91,8 @@ bool is_wide(const RowSplit& split) {
   constexpr std::int64_t kFewBlocks = 4;
   constexpr std::int64_t kManyElements = 65536;
   const bool runs_too_long = split.block_rows > kRunRows && split.columns > kMaxRunColumns;
-  return runs_too_long || (split.blocks < kFewBlocks && split.rows * split.columns >= kManyElements);
+  return runs_too_long ||
+         (split.blocks < kFewBlocks && split.rows * split.columns >= kManyElements);
 }
 
 RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles) {

@@ -1,5 +1,5 @@
-// Row norms (LayerNorm, RMSNorm): sums along rows, weight gradients down columns. What both operators share outside the
-// loops: the shape checks, the split into blocks, the workspace.
+// Row norms (LayerNorm, RMSNorm): sums along rows, weight gradients down columns. What both
+// operators share outside the loops: the shape checks, the split into blocks, the workspace.
 #ifndef NORMGRAD_OPS_ROW_NORM_ROW_NORM_H
 #define NORMGRAD_OPS_ROW_NORM_ROW_NORM_H
 
@@ -39,7 +39,8 @@ RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles);
 // Few long rows: threads share each row. Else every thread takes whole blocks of rows.
 bool is_wide(const RowSplit& split);
 
-// Checks shapes and dtypes of the arguments in plan.argument, fills plan.row and plan.workspace_bytes.
+// Checks shapes and dtypes of the arguments in plan.argument, fills plan.row and
+// plan.workspace_bytes.
 Status plan_row_norm(Plan& plan, const RowRoles& roles);
 
 // Element offset of row `row` in an argument that has rows.
