@@ -1,10 +1,10 @@
 /* The gradients of RMSNorm, in f32: two rows (1 x 2) of five elements.
  *
- * By hand, with g = w * grad_y. The squares of both rows of x add up to 20, so r = 1/sqrt(20/5) =
- * 1/2. grad_x = r * (g - x * r^2 * mean(g * x)) row 0: g = 4 -2 3 1 5, mean(g * x) = 20/5 = 4, so
- * (g - x) / 2    =  0.5 -0.5  1 -1  2.5 row 1: g = 1  1 4 0 3, mean(g * x) = 10/5 = 2, so (g - x/2)
- * / 2  =  0.5 -0.5  2  0  1 grad_w = sum(grad_y * x * r)                          = 6+0  1+2 0.75+0
- * 1.5+0  0+3 */
+ * By hand, with g = w * grad_y. The squares of both rows of x add up to 20, so r = 1/sqrt(20/5) = 1/2.
+ *   grad_x = r * (g - x * r^2 * mean(g * x))
+ *     row 0: g = 4 -2 3 1 5, mean(g * x) = 20/5 = 4:  (g - x) / 2    =  0.5 -0.5  1 -1  2.5
+ *     row 1: g = 1  1 4 0 3, mean(g * x) = 10/5 = 2:  (g - x/2) / 2  =  0.5 -0.5  2  0  1
+ *   grad_w = sum(grad_y * x * r)  =  6+0  1+2  0.75+0  1.5+0  0+3 */
 #include <infiniop.h>
 #include <normgrad/last_error.h>
 #include <stdio.h>

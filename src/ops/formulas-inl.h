@@ -6,9 +6,8 @@
 // through rstd takes away the component of a along x_hat, and all paths share the factor rstd:
 //   dx = rstd*(a - mean(a) - x_hat*mean(a*x_hat))   LayerNorm, BatchNorm in training
 //   dx = rstd*(a           - x_hat*mean(a*x_hat))   RMSNorm: nothing was centred
-//   dx = rstd*a                                     BatchNorm in inference: statistics are
-//   constants dw = sum(dy*x_hat), db = sum(dy)                over all elements that share the
-//   weight
+//   dx = rstd*a                                     BatchNorm in inference: constant statistics
+//   dw = sum(dy*x_hat), db = sum(dy)                over all elements that share the weight
 // The factor rstd stays outside: with rstd = Inf (zero variance, no eps) the parenthesis decides
 // between Inf and NaN.
 #if defined(NORMGRAD_OPS_FORMULAS_INL_H) == defined(HWY_TARGET_TOGGLE)

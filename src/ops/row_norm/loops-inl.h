@@ -1,8 +1,7 @@
 // The loops of the row norms, for a formula F (formulas-inl.h) and an element type T. Rows go
 // through in groups of 8:
-//   1. reduce: sums along each row                              (reads the group from memory)
-//   2. apply: dx, and the column sums down the group's rows     (reads it from cache, accumulates
-//   in registers)
+//   1. reduce: sums along each row                           (reads the group from memory)
+//   2. apply: dx, and the column sums down the group's rows  (reads it from cache)
 // Every read of an element comes before dx is written there, so dx may lie in place of dy or x.
 #if defined(NORMGRAD_OPS_ROW_NORM_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_ROW_NORM_LOOPS_INL_H
