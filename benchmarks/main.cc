@@ -39,7 +39,7 @@ struct Options {
 };
 
 // Fewer elements than this are done on the calling thread, and so is their limit.
-constexpr std::int64_t kWorthThreads = 16384;
+constexpr std::int64_t kWorthThreads = 32768;
 
 [[noreturn]] void usage_error(const std::string& message) {
   std::fprintf(stderr, "normgrad_bench: %s\n%s", message.c_str(), kUsage);

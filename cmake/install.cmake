@@ -19,7 +19,7 @@ install(FILES ${PROJECT_BINARY_DIR}/normgrad-config.cmake ${PROJECT_BINARY_DIR}/
 function(normgrad_pkg_config library description requires)
   set(PC_NAME ${library})
   set(PC_DESCRIPTION ${description})
-  set(PC_REQUIRES_PRIVATE ${requires})
+  set(PC_REQUIRES ${requires})
   configure_file(cmake/library.pc.in ${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()

@@ -9,6 +9,8 @@
 namespace normgrad {
 namespace {
 
+__extension__ using Wide = __int128;  // sums over two tensors need not fit into 64 bits
+
 // One variable of sum(step * i) = target, 0 <= i <= last.
 struct Variable {
   std::int64_t step;
@@ -31,7 +33,7 @@ class BoundedSum {
     variables_[count_++] = {step, last};
   }
 
-  int solutions(std::int64_t target, int limit) {
+  int solutions(Wide target, int limit) {
     std::sort(variables_, variables_ + count_,
               [](const Variable& a, const Variable& b) { return a.step > b.step; });
     reach_[count_] = 0;
@@ -46,7 +48,6 @@ class BoundedSum {
   }
 
  private:
-  __extension__ using Wide = __int128;  // sums over two tensors need not fit into 64 bits
   static constexpr int kMaxVariables = 2 * kMaxRank + 2;
 
   void descend(int k, Wide target) {
@@ -171,10 +172,10 @@ bool same_view(const Tensor& a, const void* a_data, const Tensor& b, const void*
 }
 
 bool share_memory(const Argument& a, const void* a_data, const Argument& b, const void* b_data) {
-  const auto a_begin = reinterpret_cast<std::intptr_t>(a_data) + a.range.begin;
-  const auto a_end = reinterpret_cast<std::intptr_t>(a_data) + a.range.end;
-  const auto b_begin = reinterpret_cast<std::intptr_t>(b_data) + b.range.begin;
-  const auto b_end = reinterpret_cast<std::intptr_t>(b_data) + b.range.end;
+  const Wide a_begin = Wide{reinterpret_cast<std::intptr_t>(a_data)} + a.range.begin;
+  const Wide a_end = Wide{reinterpret_cast<std::intptr_t>(a_data)} + a.range.end;
+  const Wide b_begin = Wide{reinterpret_cast<std::intptr_t>(b_data)} + b.range.begin;
+  const Wide b_end = Wide{reinterpret_cast<std::intptr_t>(b_data)} + b.range.end;
   if (a_begin >= b_end || b_begin >= a_end) return false;
   // a_begin + (sum over a) + (byte of a) = b_end - 1 - (the same counted down over b): one sum of
   // non-negative terms.

@@ -1,13 +1,17 @@
-// The size of the last-level cache: beyond it, stores that bypass the cache are faster; within it,
-// they are slower.
+// The last-level cache: beyond its size, stores that bypass it are faster; within it, slower.
 #ifndef NORMGRAD_CPU_CACHE_H
 #define NORMGRAD_CPU_CACHE_H
 
 #include <cstdint>
 
+#include "normgrad/export.h"
+
 namespace normgrad::cpu {
 
 std::int64_t last_level_cache_bytes();
+
+// For tests: a small cache brings small problems onto the paths of large ones. 0: what the machine has.
+NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 
 // Starts to bring a cache line into L2, where it is kept until its turn comes.
 inline void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }

@@ -18,15 +18,14 @@ std::atomic<int>& thread_limit() {
   return limit;
 }
 
-// OpenMP's worker threads do not exist in a forked child, and waiting for them would hang: the
-// child runs serially.
+// OpenMP's worker threads do not exist in a forked child, and waiting for them would hang: the child runs serially.
+// Watched from the start, as the pool may be another library's that uses OpenMP too.
 std::atomic<bool> pool_is_lost{false};
+[[maybe_unused]] const int watching_forks =
+    ::pthread_atfork(nullptr, nullptr, [] { pool_is_lost.store(true, std::memory_order_relaxed); });
 
-void watch_forks() {
-  static const int registered = ::pthread_atfork(
-      nullptr, nullptr, [] { pool_is_lost.store(true, std::memory_order_relaxed); });
-  static_cast<void>(registered);
-}
+// OpenMP ends the process when it cannot create a thread, so a wild setting must not ask for thousands.
+int most_threads() { return std::max(64, omp_get_num_procs()); }
 
 // Below this, waking a second thread costs more than it saves (about 3 us against 0.5 ns per
 // element).
@@ -49,12 +48,12 @@ namespace cpu {
 void run_blocks(std::int64_t blocks, std::int64_t elements, Task task, void* context) {
   const bool alone = blocks < 2 || elements < kElementsWorthThreads || omp_in_parallel() != 0 ||
                      pool_is_lost.load(std::memory_order_relaxed);
-  const int team = alone ? 1 : static_cast<int>(std::min<std::int64_t>(threads(), blocks));
+  const int team =
+      alone ? 1 : static_cast<int>(std::min<std::int64_t>({threads(), most_threads(), blocks}));
   if (team == 1) {
     for (std::int64_t block = 0; block < blocks; ++block) task(context, block);
     return;
   }
-  watch_forks();
 #pragma omp parallel num_threads(team)
   {
     const FloatEnvironment environment;

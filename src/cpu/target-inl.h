@@ -61,17 +61,16 @@
   HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#if HWY_ARCH_X86_64
-#define NORMGRAD_X86_CASES(kernel) \
-  case Isa::kSse4:                 \
-    return &N_SSE4::kernel;        \
-  case Isa::kAvx2:                 \
-    return &N_AVX2::kernel;
+// A build for a newer processor alone has its instruction set as the baseline and no lower one.
+#if HWY_TARGETS & HWY_SSE4 & ~HWY_STATIC_TARGET
+#define NORMGRAD_SSE4(kernel) N_SSE4::kernel
 #else
-#define NORMGRAD_X86_CASES(kernel) \
-  case Isa::kSse4:                 \
-  case Isa::kAvx2:                 \
-    break;
+#define NORMGRAD_SSE4(kernel) HWY_NAMESPACE::kernel
+#endif
+#if HWY_TARGETS & HWY_AVX2 & ~HWY_STATIC_TARGET
+#define NORMGRAD_AVX2(kernel) N_AVX2::kernel
+#else
+#define NORMGRAD_AVX2(kernel) HWY_NAMESPACE::kernel
 #endif
 #define NORMGRAD_CHOOSER(kernel)                              \
   namespace normgrad {                                        \
@@ -84,7 +83,10 @@
         return &plain::kernel;                                \
       case Isa::kBaseline:                                    \
         break;                                                \
-        NORMGRAD_X86_CASES(kernel)                            \
+      case Isa::kSse4:                                        \
+        return &NORMGRAD_SSE4(kernel);                        \
+      case Isa::kAvx2:                                        \
+        return &NORMGRAD_AVX2(kernel);                        \
     }                                                         \
     return &HWY_NAMESPACE::kernel;                            \
   }                                                           \

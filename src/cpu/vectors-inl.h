@@ -32,11 +32,11 @@ template <typename A>
 inline constexpr std::int64_t kWidth = static_cast<std::int64_t>(hn::MaxLanes(Tag<A>()));
 // As many T as a Vec<A> has lanes.
 template <typename T, typename A>
-using Narrow = hn::Rebind<T, Tag<A> >;
+using Narrow = hn::Rebind<T, Tag<A>>;
 
 template <typename A>
 struct Vec {
-  hn::Vec<Tag<A> > v;
+  hn::Vec<Tag<A>> v;
 };
 
 template <typename A>
@@ -71,7 +71,7 @@ HWY_INLINE Vec<double> widen(Vec<float> a) {
   if constexpr (kPart == 0) {
     return {hn::PromoteTo(Tag<double>(), hn::LowerHalf(a.v))};
   } else {
-    return {hn::PromoteTo(Tag<double>(), hn::UpperHalf(hn::Half<Tag<float> >(), a.v))};
+    return {hn::PromoteTo(Tag<double>(), hn::UpperHalf(hn::Half<Tag<float>>(), a.v))};
   }
 #endif
 }
@@ -87,7 +87,7 @@ HWY_INLINE Vec<A> load(const T* from) {
     return {hn::PromoteTo(d, hn::LoadU(d32, from))};
   } else if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
     const Narrow<std::uint16_t, A> d16;
-    const hn::RebindToUnsigned<Tag<A> > d32;
+    const hn::RebindToUnsigned<Tag<A>> d32;
     const auto bits = hn::LoadU(d16, reinterpret_cast<const std::uint16_t*>(from));
     return {hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)))};
 #if HWY_TARGET == HWY_AVX2 || \
@@ -104,6 +104,15 @@ HWY_INLINE Vec<A> load(const T* from) {
   }
 }
 
+// Rounded to bf16, in the upper half of each 32 bits; the lower half is rubbish.
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<Tag<float>>> bfloat_bits(Vec<float> a) {
+  const hn::RebindToUnsigned<Tag<float>> d;
+  const auto bits = hn::BitCast(d, a.v);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1u));
+  const auto rounded = hn::Add(hn::Add(bits, hn::Set(d, 0x7FFFu)), odd);
+  return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(a.v)), hn::Set(d, 0x7FC00000u), rounded);
+}
+
 // A vector of T, rounded once; `put` is how to write it: hn::StoreU, hn::Stream.
 template <typename A, typename T, class Put>
 HWY_INLINE void put_rounded(Vec<A> a, T* to, Put&& put) {
@@ -115,17 +124,10 @@ HWY_INLINE void put_rounded(Vec<A> a, T* to, Put&& put) {
     put(hn::DemoteTo(d32, a.v), d32, to);
 #endif
   } else if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
-    const hn::RebindToSigned<Tag<A> > d;
     const Narrow<std::uint16_t, A> d16;
-    const auto bits = hn::BitCast(hn::RebindToUnsigned<Tag<A> >(), a.v);
-    const hn::RebindToUnsigned<Tag<A> > du;
-    const auto upper = hn::ShiftRight<16>(bits);
-    const auto odd = hn::And(upper, hn::Set(du, 1u));
-    const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFu))));
-    const auto nan = hn::Or(upper, hn::Set(du, 0x40u));
-    const auto is_nan = hn::RebindMask(du, hn::IsNaN(a.v));
-    put(hn::DemoteTo(d16, hn::BitCast(d, hn::IfThenElse(is_nan, nan, rounded))), d16,
-        reinterpret_cast<std::uint16_t*>(to));
+    const hn::RebindToSigned<Tag<A>> d;
+    const auto bits = hn::ShiftRight<16>(bfloat_bits(a));
+    put(hn::DemoteTo(d16, hn::BitCast(d, bits)), d16, reinterpret_cast<std::uint16_t*>(to));
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
   } else if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
     const Narrow<hwy::float16_t, A> d16;
@@ -143,10 +145,29 @@ template <typename A, typename T>
 HWY_INLINE void store(Vec<A> a, T* to) {
   put_rounded(a, to, [](auto v, auto d, auto* at) NORMGRAD_INLINE { hn::StoreU(v, d, at); });
 }
-// Past the cache, to an address aligned to the size of what is stored. End with stream_fence().
+// Two vectors side by side.
+template <typename A, typename T>
+HWY_INLINE void store2(Vec<A> a, Vec<A> b, T* to) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4  // one store of the upper halves of both
+  if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
+    const hn::Repartition<std::uint16_t, Tag<float>> d;
+    hn::StoreU(hn::ConcatOdd(d, hn::BitCast(d, bfloat_bits(b)), hn::BitCast(d, bfloat_bits(a))), d,
+               reinterpret_cast<std::uint16_t*>(to));
+    return;
+  }
+#endif
+  store(a, to);
+  store(b, to + kWidth<A>);
+}
+// Past the cache, to an address aligned to 16 bytes. End with stream_fence(). Highway writes whole
+// 16 bytes however short the vector is, so shorter ones go the ordinary way.
 template <typename A, typename T>
 HWY_INLINE void stream(Vec<A> a, T* to) {
-  put_rounded(a, to, [](auto v, auto d, auto* at) NORMGRAD_INLINE { hn::Stream(v, d, at); });
+  if constexpr (kWidth<A> * sizeof(T) >= 16) {
+    put_rounded(a, to, [](auto v, auto d, auto* at) NORMGRAD_INLINE { hn::Stream(v, d, at); });
+  } else {
+    store(a, to);
+  }
 }
 HWY_INLINE void stream_fence() { hwy::FlushStream(); }
 

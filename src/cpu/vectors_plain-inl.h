@@ -68,6 +68,11 @@ inline void store(const Vec<A>& a, T* to) {
   for (std::int64_t j = 0; j < kWidth<A>; ++j) cpu::write(to + j, cpu::round_to<T>(a.lane[j]));
 }
 template <typename A, typename T>
+inline void store2(const Vec<A>& a, const Vec<A>& b, T* to) {
+  store(a, to);
+  store(b, to + kWidth<A>);
+}
+template <typename A, typename T>
 inline void stream(const Vec<A>& a, T* to) {
   store(a, to);
 }

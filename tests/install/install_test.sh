@@ -26,7 +26,7 @@ find_package() {  # <cmake> <C compiler>
 
 pkg_config() {  # <C compiler> <pkg-config>
   export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
-  flags=$("$2" --cflags --libs infiniop infinirt normgrad)
+  flags=$("$2" --cflags --libs infiniop infinirt)
   echo "$flags"
   # shellcheck disable=SC2086
   "$1" "$source/client/client.c" $flags -o "$work/client_pkg_config"

@@ -69,14 +69,13 @@ TEST_P(SameBits, AtAnyAddress) {
   const Problem p = example(form, data, is_batch_norm(form) ? Shape{3, 5, 37} : Shape{11, 67});
   const Outputs expected = run_library(p, {1, normgrad::Isa::kPlain, 0});
   for (const normgrad::Isa isa : available_isas()) {
-    for (std::size_t shift = 0; shift < 64; shift += facts(data).bytes) {
+    for (std::size_t shift = 0; shift < 64; shift += shift < 8 ? 1 : 3) {
       for (const Slot moved :
            {kDx, kDy, p.has(kX) ? kX : kXHat, kSlotCount}) {  // kSlotCount: all together
         Problem at = p;
         for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
           if (moved != kSlotCount && slot != moved) continue;
-          const std::size_t size = facts(p.tensor[slot].format).bytes;
-          if (size != 0) at.tensor[slot].shift_bytes = shift / size * size;
+          at.tensor[slot].shift_bytes = shift;
         }
         ASSERT_EQ(first_difference(p, run_library(at, {1, isa, shift}), expected), "")
             << name(isa) << " +" << shift;

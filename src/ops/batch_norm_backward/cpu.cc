@@ -6,6 +6,7 @@
 #include "ops/channel_norm/loops-inl.h"
 
 NORMGRAD_TARGET_BEGIN
+using namespace batch_norm_argument;  // NOLINT
 
 template <typename T>
 class BatchNormBackwardLoops {
@@ -34,7 +35,6 @@ class BatchNormBackwardLoops {
   }
 
  private:
-  enum : int { kDx, kDw, kDb, kDy, kX, kW, kMean, kRstd, kVar };
   using Partial = std::array<double, 2>;
 
   bool wanted(int argument) const { return plan_.argument[argument].tensor.present(); }
@@ -131,7 +131,7 @@ class BatchNormBackwardLoops {
 };
 
 void batch_norm_backward(const Plan& plan, void* const* data, std::byte* workspace) {
-  switch (plan.argument[batch_norm_argument::kDy].tensor.dtype) {
+  switch (plan.argument[kDy].tensor.dtype) {
     case DataType::kF16:
       return BatchNormBackwardLoops<Half>(plan, data, workspace).run();
     case DataType::kBF16:

@@ -25,8 +25,8 @@ void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axi
     split.n_strides[a] = n_axis == 0 ? plan.argument[a].tensor.strides[0] : 0;
     split.channel_strides[a] = plan.argument[a].tensor.strides[channel_axis];
   }
-  split.rank = collapse(split.rank, split.extents, split.strides, plan.arguments);
   if (split.l == 0) return;
+  split.rank = collapse(split.rank, split.extents, split.strides, plan.arguments);
   split.chunk_l = std::min(split.l, kChannelChunk);
   split.chunk_n = std::max<std::int64_t>(1, kChannelChunk / split.l);
   split.l_chunks = ceil_div(split.l, split.chunk_l);

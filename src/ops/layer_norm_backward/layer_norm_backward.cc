@@ -12,8 +12,7 @@ constexpr char kName[] = "LayerNormBackward";
 
 Status make_plan(const LayerNormBackward& p, Plan* plan) {
   if (p.x_hat.present() == p.x.present() || p.x_hat.present() != p.sigma.present()) {
-    return fail(Status::kNullPointer, "either %s and %s must be given, or x, mean and rstd",
-                p.x_hat.name, p.sigma.name);
+    return fail(Status::kNullPointer, "either x_hat and sigma must be given, or x, mean and rstd");
   }
   if (p.x.present() != p.mean.present() || p.x.present() != p.rstd.present()) {
     return fail(Status::kNullPointer, "x, mean and rstd must be given together");

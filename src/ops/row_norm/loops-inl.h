@@ -27,14 +27,16 @@ class RowLoops {
  public:
   RowLoops(const Plan& plan, const RowRoles& roles, void* const* data, std::byte* workspace)
       : plan_(plan), roles_(roles), split_(plan.row), data_(data) {
+    sums_wanted_ = wanted(roles.dw) || wanted(roles.db);
+    if (split_.rows == 0) return;  // there need be no workspace
     const auto address = reinterpret_cast<std::uintptr_t>(workspace);
     workspace += (64 - address % 64) % 64;
     const RowWorkspace at = row_workspace(plan, roles);
-    sums_wanted_ = wanted(roles.dw) || wanted(roles.db);
     slots_ = reinterpret_cast<double*>(workspace + at.slots);
     partials_ = reinterpret_cast<double*>(workspace + at.partials);
     maps_ = reinterpret_cast<RowMap<double>*>(workspace + at.maps);
-    weights_ = at.slots == at.weights ? nullptr : reinterpret_cast<A*>(workspace + at.weights);
+    weights_ = at.w_as_is ? typed<const A>(roles.w)
+                          : prepare_weights(reinterpret_cast<A*>(workspace + at.weights));
     elements_ = split_.rows * split_.columns;
     const bool in_place = data[roles.dx] == data[roles.dy] || data[roles.dx] == data[roles.x];
     stores_ = in_place ? Stores::kCached : stores_for(3 * elements_ * std::int64_t{sizeof(T)});
@@ -43,7 +45,6 @@ class RowLoops {
   void run() {
     if (split_.columns == 0) return;
     if (split_.rows > 0) {
-      prepare_weights();
       if (is_wide(split_)) {
         run_wide();
       } else {
@@ -55,6 +56,7 @@ class RowLoops {
 
  private:
   using A = Arithmetic<T>;
+  static_assert(sizeof(RowMap<double>) == kRowMapBytes);
   static constexpr int kColumnSums = F::kColumnSums;
   static constexpr std::int64_t kTile = 512;  // columns that a task applies at once
   // f32 arithmetic on 16-bit data may lose the squares of a row; such a group takes f64 arithmetic
@@ -79,16 +81,11 @@ class RowLoops {
   }
 
   // w as contiguous A (exact: every parameter fits into f32); 1 if there is none.
-  void prepare_weights() {
+  const A* prepare_weights(A* out) const {
     const Tensor& w = plan_.argument[roles_.w].tensor;
-    if (weights_ == nullptr) {
-      weights_ = static_cast<const A*>(data_[roles_.w]);
-      return;
-    }
-    auto* out = const_cast<A*>(weights_);
     if (!w.present()) {
       std::fill_n(out, split_.columns, A{1});
-      return;
+      return out;
     }
     cpu::with_element_type(w.dtype, [&](auto* type) {
       const auto* from = static_cast<decltype(type)>(data_[roles_.w]);
@@ -96,6 +93,7 @@ class RowLoops {
         out[c] = static_cast<A>(cpu::to_double(cpu::read(from + c * w.strides[0])));
       }
     });
+    return out;
   }
 
   double statistic(int role, std::int64_t row) const {
@@ -226,7 +224,7 @@ class RowLoops {
   template <typename B, int kRows>
   void apply_tile(const Group& group, const RowMap<Vec<B>>* map, std::int64_t tile,
                   std::int64_t count, T* const* dx, ColumnSums to) const {
-    constexpr int kStrip = sizeof(B) * kWidth < B >> 32 ? 1 : 4;
+    constexpr int kStrip = kWidth<B> == 16 ? 1 : 4;  // the plain path's vectors are wide already
     std::int64_t i = 0;
     for (; i + kStrip * kWidth<B> <= count; i += kStrip * kWidth<B>) {
       apply_strip<B, kRows, kStrip>(group, map, tile, i, dx, to, Whole());
@@ -252,13 +250,18 @@ class RowLoops {
         cpu::prefetch(group.next->dy[r] + tile + i);
         cpu::prefetch(group.next->x[r] + tile + i);
       }
+      Vec<B> out[kStrip];
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
         const Vec<B> dy = load<B>(dy_at + v * kWidth<B>, step);
         const Vec<B> x_hat = F::x_hat(load<B>(x_at + v * kWidth<B>, step), m);
-        store(F::dx(dy, load<B>(w_at + v * kWidth<B>, step), x_hat, m), dx_at + v * kWidth<B>,
-              step);
+        out[v] = F::dx(dy, load<B>(w_at + v * kWidth<B>, step), x_hat, m);
         const auto term = F::column_terms(dy, x_hat, m);
         unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { sum[k][v] = sum[k][v] + term[k]; });
+        if constexpr (kStrip == 1) {
+          store(out[v], dx_at, step);
+        } else if constexpr (v % 2 == 1) {
+          store2(out[v - 1], out[v], dx_at + (v - 1) * kWidth<B>);
+        }
       });
     }
     end_sums<B>(sum, to, i, step);
@@ -451,11 +454,12 @@ class RowLoops {
                           if (!wanted(role)) continue;
                           fold_blocks(k, begin, end);
                           const Tensor& out = plan_.argument[role].tensor;
-                          const double* sums = slots_ + k * split_.columns;
+                          const double* sums =
+                              split_.rows == 0 ? nullptr : slots_ + k * split_.columns;
                           cpu::with_element_type(out.dtype, [&](auto* type) {
                             auto* to = static_cast<decltype(type)>(data_[role]);
                             for (std::int64_t c = begin; c < end; ++c) {
-                              const double sum = split_.rows == 0 ? 0.0 : sums[c];
+                              const double sum = sums == nullptr ? 0.0 : sums[c];
                               cpu::write(to + c * out.strides[0],
                                          cpu::round_to<std::remove_pointer_t<decltype(type)>>(sum));
                             }
@@ -477,12 +481,12 @@ class RowLoops {
   const RowRoles& roles_;
   const RowSplit& split_;
   void* const* data_;
-  const A* weights_;  // null until prepared: the caller's own serve as they are
-  double* slots_;
-  double* partials_;
-  RowMap<double>* maps_;
-  std::int64_t elements_;
-  Stores stores_;
+  const A* weights_ = nullptr;
+  double* slots_ = nullptr;
+  double* partials_ = nullptr;
+  RowMap<double>* maps_ = nullptr;
+  std::int64_t elements_ = 0;
+  Stores stores_ = Stores::kCached;
   bool sums_wanted_;
 };
 

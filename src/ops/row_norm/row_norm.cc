@@ -9,7 +9,6 @@ namespace normgrad {
 namespace {
 
 constexpr std::int64_t kMaxBlocks = 64;
-constexpr std::int64_t kCoefficients = 5;  // of a row: mean, mean_low, rstd, c1, c2
 constexpr std::size_t kAlignment = 64;
 
 // One statistic per row: the leading dims, or those and a 1.
@@ -113,10 +112,11 @@ RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles) {
     end += (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
     return begin;
   };
+  at.w_as_is = w_as_is;
   at.weights = take(w_as_is ? 0 : split.columns * (in_f64 ? 8 : 4));
   at.slots = take(sums_wanted ? split.blocks * column_sums * split.columns * 8 : 0);
   at.partials = take(wide_rows * ceil_div(split.columns, kRowChunk) * 2 * 8);
-  at.maps = take(wide_rows * kCoefficients * 8);
+  at.maps = take(wide_rows * kRowMapBytes);
   at.bytes = end == 0 ? 0 : end + kAlignment;  // the workspace may begin anywhere
   return at;
 }
@@ -136,9 +136,10 @@ Status plan_row_norm(Plan& plan, const RowRoles& roles) {
       if (role != kAbsent) split.strides[role][d] = plan.argument[role].tensor.strides[d];
     }
   }
+  if (split.rows == 0) return Status::kOk;
   split.rank = collapse(dy.rank - 1, split.extents, split.strides, plan.arguments);
   split_rows(split);
-  plan.workspace_bytes = split.rows == 0 ? 0 : row_workspace(plan, roles).bytes;
+  plan.workspace_bytes = row_workspace(plan, roles).bytes;
   return Status::kOk;
 }
 

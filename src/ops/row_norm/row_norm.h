@@ -26,8 +26,12 @@ inline constexpr std::int64_t kRunRows = 256;
 // Run sums that a task keeps on its stack cover at most this many columns.
 inline constexpr std::int64_t kMaxRunColumns = 4096;
 
+// What the loops keep of a row (RowMap of formulas-inl.h): five f64.
+inline constexpr std::int64_t kRowMapBytes = 40;
+
 // Where things lie in the workspace, in bytes from its first 64-byte boundary.
 struct RowWorkspace {
+  bool w_as_is;          // the caller's w serves as it is
   std::size_t weights;   // w as the loops want it: contiguous, in the type of their arithmetic
   std::size_t slots;     // [block][dw, db][column] f64 sums
   std::size_t partials;  // wide: [row of a run][chunk][sum] f64

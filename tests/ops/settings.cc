@@ -1,0 +1,15 @@
+// Prints the settings that the environment led to, after one failing call.
+#include "normgrad/settings.h"
+
+#include <cstdio>
+
+#include "normgrad/rms_norm_backward.h"
+
+int main() {
+  normgrad::RmsNormBackward problem;
+  problem.dy.name = "dy";
+  normgrad::Plan plan;
+  const bool failed = make_plan(problem, &plan) != normgrad::Status::kOk;
+  std::printf("isa %d threads %d\n", static_cast<int>(normgrad::isa()), normgrad::threads());
+  return failed ? 0 : 1;
+}
