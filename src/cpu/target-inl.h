@@ -15,7 +15,6 @@
 
 #if NORMGRAD_PLAIN
 
-#define NORMGRAD_TARGET plain
 #define NORMGRAD_ATTR
 #define NORMGRAD_ALWAYS __attribute__((always_inline))
 #define NORMGRAD_INLINE __attribute__((always_inline))
@@ -40,14 +39,12 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#undef NORMGRAD_TARGET
 #undef NORMGRAD_ATTR
 #undef NORMGRAD_ALWAYS
 #undef NORMGRAD_INLINE
 #undef NORMGRAD_TARGET_BEGIN
 #undef NORMGRAD_TARGET_END
 #undef NORMGRAD_CHOOSER
-#define NORMGRAD_TARGET HWY_NAMESPACE
 // Attributes: of a lambda with vector code; of a small function, which must not be a call; of a
 // small lambda.
 #define NORMGRAD_ATTR HWY_ATTR

@@ -18,6 +18,7 @@
 #include "cpu/parallel_for.h"
 #include "cpu/sums-inl.h"
 #include "ops/formulas-inl.h"
+#include "ops/row_norm/apply-inl.h"
 #include "ops/row_norm/row_norm.h"
 
 NORMGRAD_TARGET_BEGIN
@@ -58,22 +59,10 @@ class RowLoops {
   using A = Arithmetic<T>;
   static_assert(sizeof(RowMap<double>) == kRowMapBytes);
   static constexpr int kColumnSums = F::kColumnSums;
-  static constexpr std::int64_t kTile = 512;  // columns that a task applies at once
-  // f32 arithmetic on 16-bit data may lose the squares of a row; such a group takes f64 arithmetic
-  // instead.
-  static constexpr bool kWatchesRange = F::kComputesRstd && sizeof(A) == 4;
+  static constexpr std::int64_t kTile = kApplyTile;
+  static constexpr bool kWatchesRange = RowApply<F, T>::kWatchesRange;
 
-  struct Group {
-    int rows = 0;
-    const T* dy[kGroupRows];
-    const T* x[kGroupRows];
-    T* dx[kGroupRows];
-    RowMap<double> map[kGroupRows];
-    bool in_f64 = sizeof(A) == 8;
-    const Group* next =
-        nullptr;  // comes after this one: fetched from memory while this one is applied
-  };
-
+  using Group = RowGroup<T>;
   bool wanted(int role) const { return role != kAbsent && plan_.argument[role].tensor.present(); }
   template <typename E>
   E* typed(int role) const {
@@ -160,12 +149,6 @@ class RowLoops {
     return map.c1 >= 0x1p-100 && map.c1 <= 0x1p120;  // false for NaN
   }
 
-  template <typename B>
-  static RowMap<Vec<B>> spread(const RowMap<double>& m) {
-    return {all(static_cast<B>(m.mean)), all(static_cast<B>(m.mean_low)),
-            all(static_cast<B>(m.rstd)), all(static_cast<B>(m.c1)), all(static_cast<B>(m.c2))};
-  }
-
   void reduce_rows(Group& group, std::int64_t row) const {
     for (int r = 0; r < group.rows; ++r) {
       group.map[r] = row_map<A>(group.dy[r], group.x[r], given_statistics(row + r));
@@ -179,135 +162,7 @@ class RowLoops {
     }
   }
 
-  // 2. dx of the group, and its column terms added to sums[column_sum][column - begin]; `pitch`
-  // lies between the column sums. Outputs that are not wanted, or that go past the cache, go
-  // through a tile on the stack.
-  template <typename B>
-  void apply_in(const Group& group, std::int64_t begin, std::int64_t end, double* sums,
-                std::int64_t pitch) const {
-    alignas(64) T dx_tile[kGroupRows][kTile];
-    double unwanted[kColumnSums * kTile];
-    const bool direct = wanted(roles_.dx) && stores_ == Stores::kCached;
-    if (!sums_wanted_) std::fill_n(unwanted, kColumnSums * kTile, 0.0);
-    RowMap<Vec<B>> map[kGroupRows];
-    for (int r = 0; r < group.rows; ++r) map[r] = spread<B>(group.map[r]);
-    for (std::int64_t tile = begin; tile < end; tile += kTile) {
-      const std::int64_t count = std::min(kTile, end - tile);
-      T* dx[kGroupRows];
-      for (int r = 0; r < group.rows; ++r) dx[r] = direct ? group.dx[r] + tile : dx_tile[r];
-      const ColumnSums to =
-          sums_wanted_ ? ColumnSums{sums + tile - begin, pitch} : ColumnSums{unwanted, kTile};
-      if (group.rows == kGroupRows) {
-        apply_tile<B, kGroupRows>(group, map, tile, count, dx, to);
-      } else {
-        apply_tile<B, 0>(group, map, tile, count, dx, to);
-      }
-      if (direct || !wanted(roles_.dx)) continue;
-      for (int r = 0; r < group.rows; ++r) stream_copy(count, dx_tile[r], group.dx[r] + tile);
-    }
-  }
-  void apply(const Group& group, std::int64_t begin, std::int64_t end, double* sums,
-             std::int64_t pitch) const {
-    if constexpr (kWatchesRange) {
-      if (group.in_f64) return apply_in<double>(group, begin, end, sums, pitch);
-    }
-    apply_in<A>(group, begin, end, sums, pitch);
-  }
-
-  struct ColumnSums {
-    double* at;
-    std::int64_t pitch;
-  };
-
-  // Columns [tile, tile + count) of kRows rows (0: of group.rows), in strips of 4 vectors: about a
-  // cache line.
-  template <typename B, int kRows>
-  void apply_tile(const Group& group, const RowMap<Vec<B>>* map, std::int64_t tile,
-                  std::int64_t count, T* const* dx, ColumnSums to) const {
-    constexpr int kStrip = kWidth<B> == 16 ? 1 : 4;  // the plain path's vectors are wide already
-    std::int64_t i = 0;
-    for (; i + kStrip * kWidth<B> <= count; i += kStrip * kWidth<B>) {
-      apply_strip<B, kRows, kStrip>(group, map, tile, i, dx, to, Whole());
-    }
-    for_vectors<B>(count - i, [&](std::int64_t at, auto step) NORMGRAD_INLINE {
-      apply_strip<B, kRows, 1>(group, map, tile, i + at, dx, to, step);
-    });
-  }
-
-  template <typename B, int kRows, int kStrip, class Step>
-  NORMGRAD_ALWAYS void apply_strip(const Group& group, const RowMap<Vec<B>>* map, std::int64_t tile,
-                                   std::int64_t i, T* const* dx, ColumnSums to, Step step) const {
-    Vec<B> sum[kColumnSums][kStrip];
-    start_sums<B>(sum, to, i, step);
-    const A* w_at = weights_ + tile + i;
-    const int rows = kRows > 0 ? kRows : group.rows;
-    for (int r = 0; r < rows; ++r) {
-      const RowMap<Vec<B>> m = map[r];
-      const T* dy_at = group.dy[r] + tile + i;
-      const T* x_at = group.x[r] + tile + i;
-      T* dx_at = dx[r] + i;
-      if (kStrip > 1 && group.next != nullptr) {
-        cpu::prefetch(group.next->dy[r] + tile + i);
-        cpu::prefetch(group.next->x[r] + tile + i);
-      }
-      Vec<B> out[kStrip];
-      unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
-        const Vec<B> dy = load<B>(dy_at + v * kWidth<B>, step);
-        const Vec<B> x_hat = F::x_hat(load<B>(x_at + v * kWidth<B>, step), m);
-        out[v] = F::dx(dy, load<B>(w_at + v * kWidth<B>, step), x_hat, m);
-        const auto term = F::column_terms(dy, x_hat, m);
-        unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { sum[k][v] = sum[k][v] + term[k]; });
-        if constexpr (kStrip == 1) {
-          store(out[v], dx_at, step);
-        } else if constexpr (v % 2 == 1) {
-          store2(out[v - 1], out[v], dx_at + (v - 1) * kWidth<B>);
-        }
-      });
-    }
-    end_sums<B>(sum, to, i, step);
-  }
-
-  // f64 terms go on from the sums so far; f32 terms of 8 rows are added from +0 and then to the
-  // sums in f64.
-  template <typename B, int kStrip, class Step>
-  static NORMGRAD_ALWAYS void start_sums(Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to,
-                                         std::int64_t i, Step step) {
-    unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
-      unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
-        if constexpr (sizeof(B) == 8) {
-          sum[k][v] = load<double>(to.at + k * to.pitch + i + v * kWidth<B>, step);
-        } else {
-          sum[k][v] = all(B{0});
-        }
-      });
-    });
-  }
-  template <typename B, int kStrip, class Step>
-  static NORMGRAD_ALWAYS void end_sums(const Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to,
-                                       std::int64_t i, Step step) {
-    unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
-      unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
-        double* at = to.at + k * to.pitch + i + v * kWidth<B>;
-        if constexpr (sizeof(B) == 8) {
-          store(sum[k][v], at, step);
-        } else {
-          add_f64(sum[k][v], at, step);
-        }
-      });
-    });
-  }
-  // to[...] += a, in f64.
-  static NORMGRAD_ALWAYS void add_f64(Vec<float> a, double* to, Whole) {
-    unroll<kWidening>([&](auto p) NORMGRAD_INLINE {
-      double* at = to + p * kWidth<double>;
-      store(load<double>(at) + widen<p>(a), at);
-    });
-  }
-  static NORMGRAD_ALWAYS void add_f64(Vec<float> a, double* to, Part part) {
-    float lane[kWidth<float>];
-    store(a, lane);
-    for (std::int64_t j = 0; j < part.count; ++j) to[j] += static_cast<double>(lane[j]);
-  }
+  RowApply<F, T> applier() const { return {weights_, wanted(roles_.dx), sums_wanted_, stores_}; }
 
   double* slot(std::int64_t block) const { return slots_ + block * kColumnSums * split_.columns; }
 
@@ -360,7 +215,7 @@ class RowLoops {
           const Group next = locate(std::min(row + kGroupRows, end - 1), end);
           group.next = &next;
           reduce_rows(group, row);
-          apply(group, 0, split_.columns, run.sums(), run.pitch());
+          applier().apply(group, 0, split_.columns, run.sums(), run.pitch());
         }
         if (sums_wanted_) run.end_run();
       }
@@ -410,7 +265,7 @@ class RowLoops {
         Group group = locate(row, end);
         for (int r = 0; r < group.rows; ++r) group.map[r] = maps_[row - begin + r];
         group.in_f64 = (in_f64 >> (row - begin) / kGroupRows & 1) != 0;
-        apply(group, column, column_end, run.sums(), run.pitch());
+        applier().apply(group, column, column_end, run.sums(), run.pitch());
       }
       if (sums_wanted_) run.end_run();
       end_stores(stores_);
