@@ -16,13 +16,6 @@ Outputs run(const Problem& p) {
   return out;
 }
 
-Values values(const Problem& p, const Outputs& outputs, Slot slot) {
-  Values out;
-  for (const std::uint64_t bits : outputs.bits[slot])
-    out.push_back(decode(p.tensor[slot].format, bits));
-  return out;
-}
-
 void expect_within_bound(const Problem& p) {
   Tally tally;
   for (const normgrad::Isa isa : available_isas()) {

@@ -190,4 +190,11 @@ std::string first_difference(const Problem& problem, const Outputs& got, const O
   return "";
 }
 
+Values values(const Problem& problem, const Outputs& outputs, Slot slot) {
+  Values out;
+  for (const std::uint64_t bits : outputs.bits[slot])
+    out.push_back(decode(problem.tensor[slot].format, bits));
+  return out;
+}
+
 }  // namespace ops_test

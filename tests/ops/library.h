@@ -32,6 +32,9 @@ Outputs run_library(const Problem& problem, const RunSettings& settings = {});
 // "" if all elements are the same numbers; all NaNs are one, and so are the two zeros.
 std::string first_difference(const Problem& problem, const Outputs& got, const Outputs& expected);
 
+// An output's elements as numbers.
+Values values(const Problem& problem, const Outputs& outputs, Slot slot);
+
 }  // namespace ops_test
 
 #endif

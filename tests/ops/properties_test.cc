@@ -27,13 +27,6 @@ Outputs run(const Problem& p) {
   return out;
 }
 
-Values values(const Problem& p, const Outputs& outputs, Slot slot) {
-  Values out;
-  for (const std::uint64_t bits : outputs.bits[slot])
-    out.push_back(decode(p.tensor[slot].format, bits));
-  return out;
-}
-
 // Where neither side leaves the range of normal numbers, 2^k passes through every operation
 // unrounded.
 TEST_P(Properties, ScalingDyByAPowerOfTwoScalesEveryOutput) {
