@@ -7,11 +7,14 @@
 namespace normgrad {
 
 // Big tensors: rank 2 to 8, one shape, one dtype of f16, bf16, f32, any strides.
-// w, mean, rstd, var, dw, db: (C), any stride, f32 or the dtype of dy (mean, rstd, var also f64).
+// w, mean, rstd, var, dw, db, sum_dy, sum_dy_xmu: (C), any stride, each f16, bf16, f32 or f64.
 // Statistics are taken as given, never recomputed from x.
 // dx may be exactly the same view as dy or x; otherwise no output may overlap another argument.
 struct BatchNormBackward {
   Tensor dx, dw, db;  // out; absent: not wanted
+  // Out, likewise: sum(dy) and sum(dy*(x - mean)) of every channel, what several devices add up
+  // before BatchNormElemtBackward. db is the former, dw the latter times rstd.
+  Tensor sum_dy, sum_dy_xmu;
   Tensor dy, x;
   Tensor w;              // absent: 1
   Tensor mean;           // absent: 0
@@ -24,8 +27,9 @@ struct BatchNormBackward {
 };
 
 struct BatchNormBackwardData {
-  void *dx, *dw, *db;
-  const void *dy, *x, *w, *mean, *rstd, *var;
+  void *dx = nullptr, *dw = nullptr, *db = nullptr, *sum_dy = nullptr, *sum_dy_xmu = nullptr;
+  const void *dy = nullptr, *x = nullptr, *w = nullptr, *mean = nullptr, *rstd = nullptr,
+             *var = nullptr;
 };
 
 NORMGRAD_API Status make_plan(const BatchNormBackward& problem, Plan* plan);

@@ -25,7 +25,7 @@ struct Argument {
   bool is_output = false;
 };
 
-inline constexpr int kMaxArguments = 10;
+inline constexpr int kMaxArguments = 12;
 
 // Row norms: rows x columns. Leading dims, walked together, are collapsed to as few as possible.
 struct RowSplit {
@@ -63,6 +63,7 @@ struct Plan {
   RowSplit row;
   ChannelSplit channel;
   double eps = 0;
+  double momentum = 0;
   bool training = true;
   void (*execute)(const Plan&, void* const* data, std::byte* workspace) = nullptr;
 };
@@ -73,6 +74,10 @@ struct Plan {
 // allocation; no lock unless data lies in device memory.
 NORMGRAD_API Status run(const Plan& plan, void* const* data, void* workspace,
                         std::size_t workspace_bytes);
+
+// The checks of run() alone, for callers that run later.
+NORMGRAD_API Status check_run(const Plan& plan, void* const* data, void* workspace,
+                              std::size_t workspace_bytes);
 
 }  // namespace normgrad
 

@@ -7,7 +7,7 @@
 
 namespace normgrad {
 
-enum class DataType : std::uint8_t { kNone, kF16, kBF16, kF32, kF64, kOther };
+enum class DataType : std::uint8_t { kNone, kF16, kBF16, kF32, kF64, kI32, kOther };
 
 inline constexpr int kMaxRank = 8;
 

@@ -17,6 +17,19 @@ enum class HandleKind : std::uint8_t {
   kInfiniopRmsNormBackward,
   kInfiniopBatchNormBackward,
   kInfinirtEvent,
+  kAclContext,
+  kAclStream,
+  kAclEvent,
+  kAclDataBuffer,
+  kAclTensor,
+  kAclScalar,
+  kAclIntArray,
+  kAclFloatArray,
+  kAclBoolArray,
+  kAclTensorList,
+  kAclScalarList,
+  kAclOpExecutor,
+  kAclRepeatableOpExecutor,
 };
 
 // Lock-free: one or two cache lines per look-up.

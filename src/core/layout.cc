@@ -93,6 +93,8 @@ const char* name_of(DataType dtype) {
       return "f32";
     case DataType::kF64:
       return "f64";
+    case DataType::kI32:
+      return "i32";
     case DataType::kOther:
       return "a type that is none of f16, bf16, f32";
   }

@@ -16,6 +16,7 @@ constexpr std::int64_t size_of(DataType dtype) {
     case DataType::kBF16:
       return 2;
     case DataType::kF32:
+    case DataType::kI32:
       return 4;
     case DataType::kF64:
       return 8;

@@ -115,6 +115,7 @@ auto with_element_type(DataType dtype, F&& f) {
     case DataType::kF64:
       return f(static_cast<double*>(nullptr));
     case DataType::kF32:
+    case DataType::kI32:
     case DataType::kNone:
     case DataType::kOther:
       break;
@@ -129,6 +130,7 @@ double to_double(T value) {
 }
 
 inline double load_element(const void* data, DataType dtype, std::int64_t index) {
+  if (dtype == DataType::kI32) return read(static_cast<const std::int32_t*>(data) + index);
   return with_element_type(dtype, [&](auto* type) {
     return to_double(read(static_cast<const std::remove_pointer_t<decltype(type)>*>(data) + index));
   });

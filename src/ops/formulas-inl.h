@@ -160,5 +160,15 @@ inline NORMGRAD_ALWAYS V batch_norm_inference_dx(V dy, const ChannelMap<V>& map)
   return dy * map.scale;
 }
 
+// BatchNorm forward: scale = rstd*w.
+template <class V>
+struct ForwardMap {
+  V scale, b;
+};
+template <class V>
+inline NORMGRAD_ALWAYS V batch_norm_y(V x_mu, const ForwardMap<V>& map) {
+  return x_mu * map.scale + map.b;
+}
+
 NORMGRAD_TARGET_END
 #endif

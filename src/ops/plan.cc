@@ -24,6 +24,7 @@ Status check_data_dtype(const Tensor& tensor) {
     case DataType::kNone:
       return fail(Status::kNullPointer, "%s is missing", tensor.name);
     case DataType::kF64:
+    case DataType::kI32:
     case DataType::kOther:
       break;
   }
@@ -44,6 +45,27 @@ Status check_parameter_dtype(const Tensor& tensor, const Tensor& data, Allow all
   if (fits) return Status::kOk;
   return fail(Status::kBadDtype, "%s is %s, but must be f32 or, like %s, %s", tensor.name,
               name_of(tensor.dtype), data.name, name_of(data.dtype));
+}
+
+Status check_number_dtype(const Tensor& tensor) {
+  switch (tensor.dtype) {
+    case DataType::kNone:
+    case DataType::kF16:
+    case DataType::kBF16:
+    case DataType::kF32:
+    case DataType::kF64:
+      return Status::kOk;
+    case DataType::kI32:
+    case DataType::kOther:
+      break;
+  }
+  return fail(Status::kBadDtype, "%s is %s, but must be f16, bf16, f32 or f64", tensor.name,
+              name_of(tensor.dtype));
+}
+
+Status check_present(const Tensor& tensor) {
+  if (tensor.present()) return Status::kOk;
+  return fail(Status::kNullPointer, "%s is missing", tensor.name);
 }
 
 Status check_same_shape(const Tensor& tensor, const Tensor& data) {
@@ -147,7 +169,8 @@ Status check_workspace(const Plan& plan, void* const* data, const void* workspac
 
 }  // namespace
 
-Status run(const Plan& plan, void* const* data, void* workspace, std::size_t workspace_bytes) {
+Status check_run(const Plan& plan, void* const* data, void* workspace,
+                 std::size_t workspace_bytes) {
   if (plan.op == nullptr) return fail(Status::kBadParam, "the plan was not made");
   if (workspace_bytes < plan.workspace_bytes) {
     return fail(Status::kSmallWorkspace, "workspace_size is %zu bytes, but %zu are needed",
@@ -167,7 +190,11 @@ Status run(const Plan& plan, void* const* data, void* workspace, std::size_t wor
   for (int i = 0; i < plan.arguments && plan.argument[i].is_output; ++i) {
     if (has_elements(plan.argument[i])) NORMGRAD_TRY(check_overlaps(plan, data, i));
   }
-  if (plan.workspace_bytes > 0) NORMGRAD_TRY(check_workspace(plan, data, workspace));
+  return plan.workspace_bytes > 0 ? check_workspace(plan, data, workspace) : Status::kOk;
+}
+
+Status run(const Plan& plan, void* const* data, void* workspace, std::size_t workspace_bytes) {
+  NORMGRAD_TRY(check_run(plan, data, workspace, workspace_bytes));
   const cpu::FloatEnvironment environment;
   plan.execute(plan, data, static_cast<std::byte*>(workspace));
   return Status::kOk;

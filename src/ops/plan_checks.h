@@ -25,6 +25,10 @@ Status check_same_dtype(const Tensor& tensor, const Tensor& data);
 enum class Allow { kParameter, kStatistic };
 Status check_parameter_dtype(const Tensor& tensor, const Tensor& data, Allow allow);
 
+// Absent, or f16, bf16, f32 or f64.
+Status check_number_dtype(const Tensor& tensor);
+
+Status check_present(const Tensor& tensor);
 // Absent, or of the shape of `data`.
 Status check_same_shape(const Tensor& tensor, const Tensor& data);
 // Absent, or of shape (length), which is `meaning`.

@@ -51,7 +51,7 @@ Status make_plan(const Problem& p, normgrad::Plan* plan) {
         normgrad::RmsNormBackward{t(kDx), t(kDw), t(kDy), t(kW), t(kX), t(kRstd)}, plan);
   }
   return normgrad::make_plan(
-      normgrad::BatchNormBackward{t(kDx), t(kDw), t(kDb), t(kDy), t(kX), t(kW), t(kMean), t(kRstd),
+      normgrad::BatchNormBackward{t(kDx), t(kDw), t(kDb), {}, {}, t(kDy), t(kX), t(kW), t(kMean), t(kRstd),
                                   t(kVar), p.eps, p.training, p.channel_axis},
       plan);
 }
@@ -73,7 +73,7 @@ Status run(Op op, const normgrad::Plan& plan, const Pointers& p, void* workspace
         workspace, bytes);
   }
   return normgrad::run(plan,
-                       normgrad::BatchNormBackwardData{p[kDx], p[kDw], p[kDb], p[kDy], p[kX], p[kW],
+                       normgrad::BatchNormBackwardData{p[kDx], p[kDw], p[kDb], nullptr, nullptr, p[kDy], p[kX], p[kW],
                                                        p[kMean], p[kRstd], p[kVar]},
                        workspace, bytes);
 }

@@ -13,27 +13,8 @@ Status check_dtypes(const BatchNormBackward& p) {
   NORMGRAD_TRY(check_data_dtype(p.dy));
   NORMGRAD_TRY(check_data_dtype(p.x));
   for (const Tensor* t : {&p.dx, &p.x}) NORMGRAD_TRY(check_same_dtype(*t, p.dy));
-  for (const Tensor* t : {&p.dw, &p.db, &p.w}) {
-    NORMGRAD_TRY(check_parameter_dtype(*t, p.dy, Allow::kParameter));
-  }
-  for (const Tensor* t : {&p.mean, &p.rstd, &p.var}) {
-    NORMGRAD_TRY(check_parameter_dtype(*t, p.dy, Allow::kStatistic));
-  }
-  return Status::kOk;
-}
-
-Status check_shapes(const BatchNormBackward& p) {
-  if (p.dy.rank < 2) {
-    return fail(Status::kBadShape, "%s has shape %s, but must have rank 2 to 8", p.dy.name,
-                shape_of(p.dy).text);
-  }
-  if (p.channel_axis < 0 || p.channel_axis >= p.dy.rank) {
-    return fail(Status::kBadParam, "the channel axis is %d, but %s has rank %d", p.channel_axis,
-                p.dy.name, p.dy.rank);
-  }
-  for (const Tensor* t : {&p.dx, &p.x}) NORMGRAD_TRY(check_same_shape(*t, p.dy));
-  for (const Tensor* t : {&p.dw, &p.db, &p.w, &p.mean, &p.rstd, &p.var}) {
-    NORMGRAD_TRY(check_vector(*t, p.dy.shape[p.channel_axis], "the number of channels"));
+  for (const Tensor* t : {&p.dw, &p.db, &p.sum_dy, &p.sum_dy_xmu, &p.w, &p.mean, &p.rstd, &p.var}) {
+    NORMGRAD_TRY(check_number_dtype(*t));
   }
   return Status::kOk;
 }
@@ -41,17 +22,23 @@ Status check_shapes(const BatchNormBackward& p) {
 }  // namespace
 
 Status make_plan(const BatchNormBackward& p, Plan* plan) {
-  using namespace batch_norm_argument;
+  using namespace batch_norm_backward_argument;
   if (p.rstd.present() && p.var.present()) {
     return fail(Status::kBadParam, "rstd and var must not both be given");
   }
   Plan made;
-  set_arguments(made, {&p.dx, &p.dw, &p.db, &p.dy, &p.x, &p.w, &p.mean, &p.rstd, &p.var}, 3);
+  set_arguments(
+      made,
+      {&p.dx, &p.dw, &p.db, &p.sum_dy, &p.sum_dy_xmu, &p.dy, &p.x, &p.w, &p.mean, &p.rstd, &p.var},
+      5);
   NORMGRAD_TRY(check_dtypes(p));
-  NORMGRAD_TRY(check_shapes(p));
+  NORMGRAD_TRY(check_channel_shapes(
+      p.dy, p.channel_axis, {&p.dx, &p.x},
+      {&p.dw, &p.db, &p.sum_dy, &p.sum_dy_xmu, &p.w, &p.mean, &p.rstd, &p.var}));
   NORMGRAD_TRY(check_sizes(made));
   NORMGRAD_TRY(check_outputs(made));
   split_channels(made, {kDy, kX, kDx}, p.channel_axis);
+  reserve_partials(made, 2);
   made.eps = p.eps;
   made.training = p.training;
   made.op = kName;
@@ -65,7 +52,8 @@ Status make_plan(const BatchNormBackward& p, Plan* plan) {
 Status run(const Plan& plan, const BatchNormBackwardData& d, void* workspace,
            std::size_t workspace_bytes) {
   NORMGRAD_TRY(check_op(plan, kName));
-  const void* const data[] = {d.dx, d.dw, d.db, d.dy, d.x, d.w, d.mean, d.rstd, d.var};
+  const void* const data[] = {d.dx, d.dw, d.db,   d.sum_dy, d.sum_dy_xmu, d.dy,
+                              d.x,  d.w,  d.mean, d.rstd,   d.var};
   return run(plan, const_cast<void* const*>(data), workspace, workspace_bytes);
 }
 

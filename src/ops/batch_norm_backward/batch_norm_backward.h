@@ -7,8 +7,8 @@
 
 namespace normgrad {
 
-namespace batch_norm_argument {
-enum : int { kDx, kDw, kDb, kDy, kX, kW, kMean, kRstd, kVar };
+namespace batch_norm_backward_argument {
+enum : int { kDx, kDw, kDb, kSumDy, kSumDyXmu, kDy, kX, kW, kMean, kRstd, kVar };
 }
 
 Kernel* choose_batch_norm_backward(Isa isa);

@@ -4,8 +4,27 @@
 
 #include "core/layout.h"
 #include "core/sizes.h"
+#include "ops/plan_checks.h"
 
 namespace normgrad {
+
+Status check_channel_shapes(const Tensor& x, int channel_axis,
+                            std::initializer_list<const Tensor*> data,
+                            std::initializer_list<const Tensor*> channels) {
+  if (x.rank < 2) {
+    return fail(Status::kBadShape, "%s has shape %s, but must have rank 2 to 8", x.name,
+                shape_of(x).text);
+  }
+  if (channel_axis < 0 || channel_axis >= x.rank) {
+    return fail(Status::kBadParam, "the channel axis is %d, but %s has rank %d", channel_axis,
+                x.name, x.rank);
+  }
+  for (const Tensor* t : data) NORMGRAD_TRY(check_same_shape(*t, x));
+  for (const Tensor* t : channels) {
+    NORMGRAD_TRY(check_vector(*t, x.shape[channel_axis], "the number of channels"));
+  }
+  return Status::kOk;
+}
 
 void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axis) {
   const Tensor& shape = plan.argument[*data.begin()].tensor;
@@ -31,10 +50,14 @@ void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axi
   split.chunk_n = std::max<std::int64_t>(1, kChannelChunk / split.l);
   split.l_chunks = ceil_div(split.l, split.chunk_l);
   split.n_chunks = ceil_div(split.n, split.chunk_n);
-  if (!has_few_channels(split)) return;
+}
+
+void reserve_partials(Plan& plan, int sums) {
+  const ChannelSplit& split = plan.channel;
+  if (split.l == 0 || !has_few_channels(split)) return;
   constexpr std::int64_t kAlignment = 16;  // the workspace may begin anywhere
-  plan.workspace_bytes =
-      static_cast<std::size_t>(split.channels * split.n_chunks * split.l_chunks * 16 + kAlignment);
+  const std::int64_t partials = split.channels * split.n_chunks * split.l_chunks;
+  plan.workspace_bytes = static_cast<std::size_t>(partials * sums * 8 + kAlignment);
 }
 
 }  // namespace normgrad

@@ -14,6 +14,8 @@
 #include "cpu/parallel_for.h"
 #include "cpu/sums-inl.h"
 #include "ops/channel_norm/channel_norm.h"
+#include "ops/channel_norm/parameters.h"
+#include "ops/channel_norm/partials.h"
 #include "ops/channel_norm/segment.h"
 #include "ops/formulas-inl.h"
 
@@ -28,6 +30,14 @@ class ChannelLoops {
 
   std::int64_t chunks() const { return split_.n_chunks * split_.l_chunks; }
   std::int64_t elements() const { return split_.channels * split_.n * split_.l; }
+
+  // body(channel, chunk) for all of them, on any thread.
+  template <class Body>
+  void each_chunk(Body&& body) const {
+    cpu::parallel_for(split_.channels * chunks(), elements(), [&](std::int64_t task) NORMGRAD_ATTR {
+      body(task / chunks(), task % chunks());
+    });
+  }
 
   // sum(dy), sum(dy*(x - mean)) over one chunk of a channel.
   std::array<double, 2> chunk_sums(int dy, int x, std::int64_t channel, std::int64_t chunk,
@@ -53,10 +63,23 @@ class ChannelLoops {
     return sums.finish();
   }
 
-  std::array<double, 2> channel_sums(int dy, int x, std::int64_t channel, double mean) const {
-    cpu::Pairwise<2> sums;
-    for (std::int64_t chunk = 0; chunk < chunks(); ++chunk)
-      sums.add(chunk_sums(dy, x, channel, chunk, mean));
+  // sum(x) over one chunk of a channel, in f64 for every data type.
+  std::array<double, 1> chunk_sum(int x, std::int64_t channel, std::int64_t chunk) const {
+    return statistics_sum(x, channel, chunk, [](Vec<double> v) NORMGRAD_INLINE { return v; });
+  }
+  // sum((x - mean)^2), likewise.
+  std::array<double, 1> chunk_sum_of_squares(int x, std::int64_t channel, std::int64_t chunk,
+                                             double mean) const {
+    const Vec<double> m = all(mean);
+    return statistics_sum(x, channel, chunk,
+                          [&](Vec<double> v) NORMGRAD_INLINE { return (v - m) * (v - m); });
+  }
+
+  // chunk_sums(chunk) added up over all chunks of a channel.
+  template <int K, class ChunkSums>
+  std::array<double, K> add_chunks(ChunkSums&& chunk_sums) const {
+    cpu::Pairwise<K> sums;
+    for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) sums.add(chunk_sums(chunk));
     return sums.finish();
   }
 
@@ -67,31 +90,47 @@ class ChannelLoops {
     const Mean m = split(mean);
     const ChannelMap<Vec<A>> map{all(static_cast<A>(given.scale)), all(static_cast<A>(given.c1)),
                                  all(static_cast<A>(given.c2))};
-    each_segment(channel, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
-      T dy_pack[kChannelChunk];
-      T x_pack[kChannelChunk];
-      T dx_pack[kChannelChunk];
-      const T* g = packed(dy, segment, dy_pack);
-      const T* v = kTraining ? packed(x, segment, x_pack) : nullptr;
-      const bool direct = lies_together(split_, dx);
-      T* out = direct ? static_cast<T*>(data_[dx]) + offset_of(split_, dx, segment) : dx_pack;
-      const Stores how = direct ? stores : Stores::kCached;
-      if constexpr (!kTraining) {
-        elementwise<A>(segment.count, out, how, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-          return batch_norm_inference_dx(load<A>(g + i, step), map);
+    write_segments(
+        dx, channel, chunk, stores, [&](const Segment& segment, auto&& put) NORMGRAD_INLINE {
+          T dy_pack[kChannelChunk];
+          T x_pack[kChannelChunk];
+          const T* g = packed(dy, segment, dy_pack);
+          const T* v = kTraining ? packed(x, segment, x_pack) : nullptr;
+          if constexpr (!kTraining) {
+            put([&](std::int64_t i, auto step)
+                    NORMGRAD_INLINE { return batch_norm_inference_dx(load<A>(g + i, step), map); });
+          } else if (m.is_split) {
+            put([&](std::int64_t i, auto step) NORMGRAD_INLINE {
+              const Vec<A> x_mu = centred(load<A>(v + i, step), m.high, m.low);
+              return batch_norm_training_dx(load<A>(g + i, step), x_mu, map);
+            });
+          } else {
+            put([&](std::int64_t i, auto step) NORMGRAD_INLINE {
+              return batch_norm_training_dx(load<A>(g + i, step), load<A>(v + i, step) - m.high,
+                                            map);
+            });
+          }
         });
-      } else if (m.is_split) {
-        elementwise<A>(segment.count, out, how, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-          const Vec<A> x_mu = centred(load<A>(v + i, step), m.high, m.low);
-          return batch_norm_training_dx(load<A>(g + i, step), x_mu, map);
+  }
+
+  // y of one chunk of a channel.
+  void write_y(int y, int x, std::int64_t channel, std::int64_t chunk, double mean,
+               const ForwardMap<double>& given, Stores stores) const {
+    const Mean m = split(mean);
+    const ForwardMap<Vec<A>> map{all(static_cast<A>(given.scale)), all(static_cast<A>(given.b))};
+    write_segments(
+        y, channel, chunk, stores, [&](const Segment& segment, auto&& put) NORMGRAD_INLINE {
+          T x_pack[kChannelChunk];
+          const T* v = packed(x, segment, x_pack);
+          if (m.is_split) {
+            put([&](std::int64_t i, auto step) NORMGRAD_INLINE {
+              return batch_norm_y(centred(load<A>(v + i, step), m.high, m.low), map);
+            });
+          } else {
+            put([&](std::int64_t i, auto step)
+                    NORMGRAD_INLINE { return batch_norm_y(load<A>(v + i, step) - m.high, map); });
+          }
         });
-      } else {
-        elementwise<A>(segment.count, out, how, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-          return batch_norm_training_dx(load<A>(g + i, step), load<A>(v + i, step) - m.high, map);
-        });
-      }
-      if (!direct) unpack_segment(split_, dx, segment, dx_pack, static_cast<T*>(data_[dx]));
-    });
   }
 
  private:
@@ -111,6 +150,37 @@ class ChannelLoops {
     return pack;
   }
 
+  template <class Term>
+  NORMGRAD_ALWAYS std::array<double, 1> statistics_sum(int x, std::int64_t channel,
+                                                       std::int64_t chunk, Term&& term) const {
+    Sums<double, 1> sums;
+    each_segment(channel, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
+      T x_pack[kChannelChunk];
+      const T* v = packed(x, segment, x_pack);
+      sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+        return std::array<Vec<double>, 1>{term(load<double>(v + i, step))};
+      });
+    });
+    return sums.finish();
+  }
+
+  // body(segment, put) for every segment of a chunk; put(value) writes value(i, step) to the
+  // segment's elements of `output`.
+  template <class Body>
+  NORMGRAD_ALWAYS void write_segments(int output, std::int64_t channel, std::int64_t chunk,
+                                      Stores stores, Body&& body) const {
+    T* const data = static_cast<T*>(data_[output]);
+    const bool direct = lies_together(split_, output);
+    each_segment(channel, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
+      T pack[kChannelChunk];
+      T* to = direct ? data + offset_of(split_, output, segment) : pack;
+      body(segment, [&](auto&& value) NORMGRAD_INLINE {
+        elementwise<A>(segment.count, to, direct ? stores : Stores::kCached, value);
+      });
+      if (!direct) unpack_segment(split_, output, segment, pack, data);
+    });
+  }
+
   template <class Body>
   void each_segment(std::int64_t channel, std::int64_t chunk, Body&& body) const {
     const std::int64_t n_begin = chunk / split_.l_chunks * split_.chunk_n;
@@ -124,6 +194,19 @@ class ChannelLoops {
   const ChannelSplit& split_;
   void* const* data_;
 };
+
+// Runs an operator's loops for the element type of argument `data_argument`.
+template <template <typename> class Loops>
+void run_loops(int data_argument, const Plan& plan, void* const* data, std::byte* workspace) {
+  switch (plan.argument[data_argument].tensor.dtype) {
+    case DataType::kF16:
+      return Loops<Half>(plan, data, workspace).run();
+    case DataType::kBF16:
+      return Loops<BFloat>(plan, data, workspace).run();
+    default:
+      return Loops<float>(plan, data, workspace).run();
+  }
+}
 
 NORMGRAD_TARGET_END
 #endif

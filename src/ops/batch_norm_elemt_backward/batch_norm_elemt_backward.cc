@@ -1,0 +1,53 @@
+#include "ops/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
+
+#include "normgrad/batch_norm_elemt_backward.h"
+#include "ops/channel_norm/channel_norm.h"
+#include "ops/plan_checks.h"
+
+namespace normgrad {
+namespace {
+
+constexpr char kName[] = "BatchNormElemtBackward";
+
+Status check_dtypes(const BatchNormElemtBackward& p) {
+  for (const Tensor* t : {&p.dy, &p.x, &p.dx}) {
+    NORMGRAD_TRY(check_data_dtype(*t));
+    NORMGRAD_TRY(check_same_dtype(*t, p.dy));
+  }
+  for (const Tensor* t : {&p.sum_dy, &p.sum_dy_xmu, &p.counts}) NORMGRAD_TRY(check_present(*t));
+  for (const Tensor* t : {&p.w, &p.mean, &p.rstd, &p.sum_dy, &p.sum_dy_xmu}) {
+    NORMGRAD_TRY(check_number_dtype(*t));
+  }
+  return p.counts.dtype == DataType::kI32 ? Status::kOk : check_number_dtype(p.counts);
+}
+
+}  // namespace
+
+Status make_plan(const BatchNormElemtBackward& p, Plan* plan) {
+  using namespace batch_norm_elemt_backward_argument;
+  Plan made;
+  set_arguments(
+      made, {&p.dx, &p.dy, &p.x, &p.w, &p.mean, &p.rstd, &p.sum_dy, &p.sum_dy_xmu, &p.counts}, 1);
+  NORMGRAD_TRY(check_dtypes(p));
+  NORMGRAD_TRY(check_channel_shapes(p.dy, p.channel_axis, {&p.dx, &p.x},
+                                    {&p.w, &p.mean, &p.rstd, &p.sum_dy, &p.sum_dy_xmu}));
+  NORMGRAD_TRY(check_sizes(made));
+  NORMGRAD_TRY(check_outputs(made));
+  split_channels(made, {kDy, kX, kDx}, p.channel_axis);
+  made.op = kName;
+  made.execute = [](const Plan& self, void* const* data, std::byte* workspace) {
+    choose_batch_norm_elemt_backward(isa())(self, data, workspace);
+  };
+  *plan = made;
+  return Status::kOk;
+}
+
+Status run(const Plan& plan, const BatchNormElemtBackwardData& d, void* workspace,
+           std::size_t workspace_bytes) {
+  NORMGRAD_TRY(check_op(plan, kName));
+  const void* const data[] = {d.dx,   d.dy,     d.x,          d.w,     d.mean,
+                              d.rstd, d.sum_dy, d.sum_dy_xmu, d.counts};
+  return run(plan, const_cast<void* const*>(data), workspace, workspace_bytes);
+}
+
+}  // namespace normgrad

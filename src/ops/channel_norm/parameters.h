@@ -1,0 +1,48 @@
+// One number per channel: reading parameters, writing results, the few formulas between them.
+#ifndef NORMGRAD_OPS_CHANNEL_NORM_PARAMETERS_H
+#define NORMGRAD_OPS_CHANNEL_NORM_PARAMETERS_H
+
+#include <cmath>
+
+#include "cpu/element.h"
+#include "normgrad/plan.h"
+
+namespace normgrad {
+
+inline double rstd_of(double var, double eps) { return 1.0 / std::sqrt(var + eps); }
+
+// What a running statistic becomes.
+inline double updated(double running, double momentum, double now) {
+  return (1.0 - momentum) * running + momentum * now;
+}
+
+class Parameters {
+ public:
+  Parameters(const Plan& plan, void* const* data) : plan_(plan), data_(data) {}
+
+  bool has(int argument) const { return plan_.argument[argument].tensor.present(); }
+  double load(int argument, std::int64_t channel, double absent) const {
+    const Tensor& tensor = plan_.argument[argument].tensor;
+    if (!tensor.present()) return absent;
+    return cpu::load_element(data_[argument], tensor.dtype, channel * tensor.strides[0]);
+  }
+  void store(int argument, std::int64_t channel, double value) const {
+    const Tensor& tensor = plan_.argument[argument].tensor;
+    if (!tensor.present()) return;
+    cpu::store_element(data_[argument], tensor.dtype, channel * tensor.strides[0], value);
+  }
+
+  // 1/sqrt(var + eps), or what is given instead, or 1.
+  double rstd(int rstd_argument, int var_argument, std::int64_t channel) const {
+    if (has(var_argument)) return rstd_of(load(var_argument, channel, 0), plan_.eps);
+    return load(rstd_argument, channel, 1);
+  }
+
+ private:
+  const Plan& plan_;
+  void* const* data_;
+};
+
+}  // namespace normgrad
+
+#endif
