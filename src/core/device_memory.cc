@@ -82,9 +82,10 @@ void give_back(Address begin, Address end) {
 class Allocator {
  public:
   // Addresses given to free and place_of are in a range.
-  void* allocate(std::size_t bytes);
+  void* allocate(std::size_t bytes, int owner);
   FreeResult free(Address address) noexcept;
   Place place_of(Address address, std::int64_t begin, std::int64_t end);
+  std::optional<int> owner_of(Address address);
   DeviceMemoryUse use() const {
     const std::lock_guard lock(mutex_);
     return use_;
@@ -97,6 +98,7 @@ class Allocator {
   struct Piece {
     std::size_t size = 0;
     std::size_t live_bytes = 0;  // what its owner asked for, at most size; 0: free
+    int owner = 0;               // means something while live
     FreePieces::node_type
         free_entry;  // while live: kept for the day it is freed, which needs no memory
   };
@@ -115,7 +117,7 @@ class Allocator {
   DeviceMemoryUse use_;
 };
 
-void* Allocator::allocate(std::size_t bytes) {
+void* Allocator::allocate(std::size_t bytes, int owner) {
   const std::lock_guard lock(mutex_);
   const std::size_t limit = physical_memory_bytes();
   if (bytes == 0 || bytes > limit || use_.bytes > limit - bytes) return nullptr;
@@ -127,6 +129,7 @@ void* Allocator::allocate(std::size_t bytes) {
   Piece& piece = pieces_.find(begin)->second;  // from here on nothing throws
   piece.size = size;
   piece.live_bytes = bytes;
+  piece.owner = owner;
   piece.free_entry = free_pieces_.extract(entry);
   ++use_.allocations;
   use_.bytes += bytes;
@@ -203,6 +206,13 @@ Place Allocator::place_of(Address address, std::int64_t begin, std::int64_t end)
   return inside ? Place::kInside : Place::kOutside;
 }
 
+std::optional<int> Allocator::owner_of(Address address) {
+  const std::lock_guard lock(mutex_);
+  const auto& [first, piece] = *piece_at(address);
+  if (address >= first + piece.live_bytes) return std::nullopt;
+  return piece.owner;
+}
+
 // Never destroyed: memory may be used and freed by destructors of any static object.
 Allocator& allocator() {
   static Allocator& instance = *new Allocator;
@@ -211,7 +221,12 @@ Allocator& allocator() {
 
 }  // namespace
 
-void* device_allocate(std::size_t bytes) { return allocator().allocate(bytes); }
+void* device_allocate(std::size_t bytes, int owner) { return allocator().allocate(bytes, owner); }
+
+std::optional<int> owner_of(const void* pointer) {
+  const auto address = reinterpret_cast<Address>(pointer);
+  return in_a_range(address) ? allocator().owner_of(address) : std::nullopt;
+}
 
 FreeResult device_free(void* pointer) noexcept {
   const auto address = reinterpret_cast<Address>(pointer);

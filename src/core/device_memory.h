@@ -6,14 +6,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "normgrad/export.h"
 
 namespace normgrad {
 
+// Whose an allocation is: a device's number, or this.
+inline constexpr int kHostOwner = -1;
+
 // Null if bytes is 0, or if all live allocations together would exceed the machine's memory. May
 // throw std::bad_alloc; then nothing was allocated.
-NORMGRAD_API void* device_allocate(std::size_t bytes);
+NORMGRAD_API void* device_allocate(std::size_t bytes, int owner = 0);
+// Of the live allocation that holds this address; none if there is none.
+NORMGRAD_API std::optional<int> owner_of(const void* address);
 
 enum class FreeResult {
   kFreed,

@@ -1,0 +1,206 @@
+// Functions of the caller in a stream's order: host functions, and callbacks, which another thread
+// runs (aclrtProcessReport).
+#include <condition_variable>
+#include <deque>
+
+#include "api/acl/report.h"
+#include "api/acl/runtime.h"
+
+namespace normgrad::api {
+namespace {
+
+using Function = void (*)(void*);
+
+struct UserWork : Work {
+  UserWork(Function its_function, void* its_argument)
+      : function(its_function), argument(its_argument) {}
+  int run() override {
+    const UserFunction in_user_function;
+    if (function != nullptr) function(argument);
+    return ACL_SUCCESS;
+  }
+  const Function function;  // may be null: nothing to do
+  void* const argument;
+};
+
+// The callbacks that wait for one thread, and the streams that it is subscribed to.
+struct Reports {
+  std::deque<UserWork> waiting;
+  int streams = 0;
+};
+
+struct Subscriptions {
+  std::mutex mutex;
+  std::condition_variable reported;
+  std::map<std::uint64_t, Reports> reports;        // by thread
+  std::map<const Stream*, std::uint64_t> threads;  // by stream
+};
+
+// Never destroyed: a stream's thread may report at any time.
+Subscriptions& subscriptions() {
+  static Subscriptions& instance = *new Subscriptions;
+  return instance;
+}
+
+void report(const Stream& stream, Function function, void* argument) {
+  Subscriptions& all = subscriptions();
+  const std::lock_guard lock(all.mutex);
+  const auto thread = all.threads.find(&stream);
+  if (thread == all.threads.end()) return;  // nobody wants to hear of it any more
+  all.reports[thread->second].waiting.emplace_back(function, argument);
+  all.reported.notify_all();
+}
+
+// The caller holds the lock. What waits is dropped with the thread's last subscription.
+void unsubscribe(Subscriptions& all, std::map<const Stream*, std::uint64_t>::iterator entry) {
+  const auto reports = all.reports.find(entry->second);
+  if (--reports->second.streams == 0) all.reports.erase(reports);
+  all.threads.erase(entry);
+  all.reported.notify_all();
+}
+
+struct CallbackWork : Work {
+  CallbackWork(const Stream& its_stream, Function its_function, void* its_argument, bool blocks)
+      : stream(its_stream), function(its_function), argument(its_argument), is_blocking(blocks) {}
+  // A blocking callback runs right here: the stream must not go on before it, and its thread may
+  // be the one that waits for the stream.
+  int run() override {
+    return guarded("aclrtLaunchCallback", to_acl, [&] {
+      if (is_blocking) UserWork(function, argument).run();
+      report(stream, is_blocking ? nullptr : function, argument);
+      return ACL_SUCCESS;
+    });
+  }
+  const Stream& stream;  // which does not end before its work
+  const Function function;
+  void* const argument;
+  const bool is_blocking;
+};
+
+template <class Task>
+int launch(Stream& stream, Task&& task) {
+  if (stream.is_inline()) return stream.run_inline([&] { return task.run(); });
+  stream.submit(std::make_unique<std::decay_t<Task>>(task));
+  return ACL_SUCCESS;
+}
+
+int refuse_without_subscription() {
+  return refuse(ACL_ERROR_STREAM_NOT_SUBSCRIBE,
+                "stream has no thread for its callbacks: call aclrtSubscribeReport first");
+}
+
+int launch_callback(Stream& stream, Function function, void* argument, bool blocks) {
+  {
+    const std::lock_guard lock(subscriptions().mutex);
+    if (!subscriptions().threads.contains(&stream)) return refuse_without_subscription();
+  }
+  return launch(stream, CallbackWork(stream, function, argument, blocks));
+}
+
+int subscribe(std::uint64_t thread, const Stream& stream) {
+  Subscriptions& all = subscriptions();
+  const std::lock_guard lock(all.mutex);
+  if (all.threads.contains(&stream)) {
+    return refuse(ACL_ERROR_REPEAT_SUBSCRIBE, "stream %d is subscribed to already", stream.id());
+  }
+  Reports& reports = all.reports[thread];
+  all.threads.emplace(&stream, thread);
+  ++reports.streams;
+  return ACL_SUCCESS;
+}
+
+int unsubscribe(std::uint64_t thread, const Stream& stream) {
+  Subscriptions& all = subscriptions();
+  const std::lock_guard lock(all.mutex);
+  const auto entry = all.threads.find(&stream);
+  if (entry == all.threads.end()) return refuse_without_subscription();
+  if (entry->second != thread) {
+    return refuse(ACL_ERROR_THREAD_NOT_SUBSCRIBE,
+                  "threadId is %llu, but thread %llu is subscribed to stream %d",
+                  static_cast<unsigned long long>(thread),
+                  static_cast<unsigned long long>(entry->second), stream.id());
+  }
+  unsubscribe(all, entry);
+  return ACL_SUCCESS;
+}
+
+int process(std::int32_t timeout) {
+  Subscriptions& all = subscriptions();
+  const auto thread = static_cast<std::uint64_t>(::pthread_self());
+  const Deadline deadline = deadline_in(timeout);
+  std::unique_lock lock(all.mutex);
+  for (;;) {
+    const auto reports = all.reports.find(thread);
+    if (reports == all.reports.end()) {
+      return refuse(ACL_ERROR_THREAD_NOT_SUBSCRIBE,
+                    "this thread is subscribed to no stream (aclrtSubscribeReport)");
+    }
+    if (!reports->second.waiting.empty()) {
+      UserWork work = reports->second.waiting.front();
+      reports->second.waiting.pop_front();
+      lock.unlock();
+      return work.run();
+    }
+    if (!deadline.has_value()) {
+      all.reported.wait(lock);
+    } else if (all.reported.wait_until(lock, *deadline) == std::cv_status::timeout) {
+      return refuse(ACL_ERROR_WAIT_CALLBACK_TIMEOUT, "no callback came within timeout, %d ms",
+                    timeout);
+    }
+  }
+}
+
+}  // namespace
+
+void end_subscription(const Stream& stream) {
+  Subscriptions& all = subscriptions();
+  const std::lock_guard lock(all.mutex);
+  const auto entry = all.threads.find(&stream);
+  if (entry != all.threads.end()) unsubscribe(all, entry);
+}
+
+}  // namespace normgrad::api
+
+using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::Stream;
+
+aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
+  return entry(__func__, [&] {
+    if (fn == nullptr) return refuse_null("fn");
+    return on_stream(stream, [&](Stream& found) { return launch(found, UserWork(fn, args)); });
+  });
+}
+
+aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType,
+                             aclrtStream stream) {
+  return entry(__func__, [&]() -> int {
+    if (fn == nullptr) return refuse_null("fn");
+    if (!is_between(blockType, ACL_CALLBACK_NO_BLOCK, ACL_CALLBACK_BLOCK)) {
+      return refuse(ACL_ERROR_INVALID_PARAM, "blockType is %d, but must be 0 or 1",
+                    static_cast<int>(blockType));
+    }
+    return on_stream(stream, [&](Stream& found) {
+      return launch_callback(found, fn, userData, blockType == ACL_CALLBACK_BLOCK);
+    });
+  });
+}
+
+aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  return entry(__func__, [&] {
+    return on_stream(stream, [&](Stream& found) { return subscribe(threadId, found); });
+  });
+}
+
+aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  return entry(__func__, [&] {
+    return on_stream(stream, [&](Stream& found) { return unsubscribe(threadId, found); });
+  });
+}
+
+aclError aclrtProcessReport(int32_t timeout) {
+  return entry(__func__, [&] {
+    int code = check_timeout(timeout);
+    if (code == ACL_SUCCESS) code = check_may_wait();
+    return code == ACL_SUCCESS ? process(timeout) : code;
+  });
+}

@@ -1,0 +1,124 @@
+// Beginning and end. Nothing needs aclInit: it counts, and reads its file so that a mistake in it
+// shows.
+#include <cstdio>
+#include <string>
+
+#include "api/acl/json.h"
+#include "api/acl/runtime.h"
+
+namespace normgrad::api {
+namespace {
+
+constexpr std::size_t kLongestFile = std::size_t{10} << 20;
+
+struct Initialization {
+  std::mutex mutex;
+  std::uint64_t count = 0;
+  bool finalized = false;             // since the last aclInit
+  std::optional<std::string> config;  // of the first aclInit
+};
+
+Initialization& initialization() {
+  static Initialization& instance = *new Initialization;
+  return instance;
+}
+
+int read_file(const char* path, std::string* text) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "re"), &std::fclose);
+  if (file == nullptr) {
+    return refuse(ACL_ERROR_INVALID_FILE, "configPath is \"%s\", which cannot be read", path);
+  }
+  char buffer[4096];
+  while (const std::size_t size = std::fread(buffer, 1, sizeof(buffer), file.get())) {
+    text->append(buffer, size);
+    if (text->size() <= kLongestFile) continue;
+    return refuse(ACL_ERROR_INVALID_FILE_SIZE,
+                  "configPath is \"%s\", which is longer than %zu bytes", path, kLongestFile);
+  }
+  if (std::ferror(file.get()) == 0) return ACL_SUCCESS;
+  return refuse(ACL_ERROR_INVALID_FILE, "configPath is \"%s\", which cannot be read", path);
+}
+
+// No file, and a file that says nothing, are the same: "".
+int read_config(const char* path, std::string* text) {
+  if (path == nullptr || *path == '\0') return ACL_SUCCESS;
+  const int code = read_file(path, text);
+  if (code != ACL_SUCCESS) return code;
+  if (!is_json_object(*text)) {
+    return refuse(ACL_ERROR_PARSE_FILE, "configPath is \"%s\", which is not a JSON object", path);
+  }
+  if (text->find('"') == std::string::npos) text->clear();
+  return ACL_SUCCESS;
+}
+
+int begin(Initialization& state, const char* path) {
+  if (state.count > 0) {
+    ++state.count;
+    return refuse(ACL_ERROR_REPEAT_INITIALIZE,
+                  "ACL is initialized already, which does no harm: this was call %llu",
+                  static_cast<unsigned long long>(state.count));
+  }
+  std::string config;
+  const int code = read_config(path, &config);
+  if (code != ACL_SUCCESS) return code;
+  if (state.config.value_or(config) != config) {
+    return refuse(ACL_ERROR_INVALID_PARAM,
+                  "configPath has another text than the first time, but a process has one "
+                  "configuration");
+  }
+  state.config = std::move(config);
+  state.count = 1;
+  state.finalized = false;
+  return ACL_SUCCESS;
+}
+
+int refuse_to_finalize() {
+  return refuse(ACL_ERROR_REPEAT_FINALIZE, "ACL is not initialized, or finalized already");
+}
+
+}  // namespace
+}  // namespace normgrad::api
+
+using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+
+aclError aclInit(const char* configPath) {
+  return entry(__func__, [&] {
+    Initialization& state = initialization();
+    const std::lock_guard lock(state.mutex);
+    return begin(state, configPath);
+  });
+}
+
+aclError aclFinalize(void) {
+  return entry(__func__, [] {
+    const int code = check_may_wait();
+    if (code != ACL_SUCCESS) return code;
+    Initialization& state = initialization();
+    {
+      const std::lock_guard lock(state.mutex);
+      if (state.finalized) return refuse_to_finalize();
+      state.finalized = true;
+      state.count = 0;
+    }
+    release_everything();
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclFinalizeReference(uint64_t* refCount) {
+  return entry(__func__, [&] {
+    const int code = check_may_wait();
+    if (code != ACL_SUCCESS) return code;
+    Initialization& state = initialization();
+    uint64_t left = 0;
+    {
+      const std::lock_guard lock(state.mutex);
+      if (state.count == 0) return refuse_to_finalize();
+      left = --state.count;
+      state.finalized = left == 0;
+    }
+    if (left == 0) release_everything();
+    if (refCount != nullptr) *refCount = left;
+    return ACL_SUCCESS;
+  });
+}

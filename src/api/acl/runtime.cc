@@ -1,0 +1,212 @@
+#include "api/acl/runtime.h"
+
+#include "api/acl/report.h"
+#include "core/environment.h"
+
+namespace normgrad::api {
+namespace {
+
+struct Device {
+  int references = 0;
+  std::shared_ptr<Context> context;  // the default one, while references > 0
+};
+
+struct Books {
+  std::mutex mutex;
+  std::map<int, Device> devices;
+  std::map<const void*, std::shared_ptr<Context>> contexts;
+};
+
+// Never destroyed: threads of streams may outlive static objects.
+Books& books() {
+  static Books& instance = *new Books;
+  return instance;
+}
+
+thread_local std::weak_ptr<Context> current;
+thread_local int user_functions = 0;
+
+std::shared_ptr<Context> enter_context(Books& all, int device, bool is_primary) {
+  auto context = std::make_shared<Context>(device, is_primary);
+  context->default_stream = publish_stream();
+  all.contexts.emplace(context.get(), context);
+  return context;
+}
+
+template <class Object>
+std::shared_ptr<Object> find_in_contexts(
+    const void* handle, std::map<const void*, std::shared_ptr<Object>> Context::*objects) {
+  for (const std::shared_ptr<Context>& context : all_contexts()) {
+    const std::lock_guard lock(context->mutex);
+    const auto found = ((*context).*objects).find(handle);
+    if (found != ((*context).*objects).end()) return found->second;
+  }
+  return nullptr;
+}
+
+// Two steps: every handle is dead before the first stream is waited for.
+void close(Context& context) {
+  std::map<const void*, std::shared_ptr<Stream>> streams;
+  {
+    const std::lock_guard lock(context.mutex);
+    context.closed = true;
+    context.events.clear();
+    streams.swap(context.streams);
+    if (context.default_stream != nullptr) {
+      streams.emplace(context.default_stream.get(), std::move(context.default_stream));
+    }
+    context.default_stream = nullptr;
+  }
+  for (const auto& [handle, stream] : streams) unpublish(stream);
+  for (const auto& [handle, stream] : streams) stream->close();
+}
+
+}  // namespace
+
+int& last_code() {
+  thread_local int code = ACL_SUCCESS;
+  return code;
+}
+
+std::shared_ptr<Context> current_context() { return current.lock(); }
+
+void set_current_context(const std::shared_ptr<Context>& context) { current = context; }
+
+std::shared_ptr<Context> find_context(const void* handle) {
+  const std::lock_guard lock(books().mutex);
+  const auto found = books().contexts.find(handle);
+  return found != books().contexts.end() ? found->second : nullptr;
+}
+
+std::vector<std::shared_ptr<Context>> all_contexts() {
+  const std::lock_guard lock(books().mutex);
+  std::vector<std::shared_ptr<Context>> all;
+  for (const auto& [handle, context] : books().contexts) all.push_back(context);
+  return all;
+}
+
+std::shared_ptr<Context> create_context(int device) {
+  const std::lock_guard lock(books().mutex);
+  return enter_context(books(), device, false);
+}
+
+bool release_context(const std::shared_ptr<Context>& context) {
+  {
+    const std::lock_guard lock(books().mutex);
+    if (books().contexts.erase(context.get()) == 0) return false;
+  }
+  close(*context);
+  return true;
+}
+
+std::shared_ptr<Context> set_device(int number) {
+  const std::lock_guard lock(books().mutex);
+  Device& device = books().devices[number];
+  if (device.context == nullptr) device.context = enter_context(books(), number, true);
+  ++device.references;
+  return device.context;
+}
+
+bool reset_device(int number, bool force) {
+  std::shared_ptr<Context> released;
+  {
+    const std::lock_guard lock(books().mutex);
+    Device& device = books().devices[number];
+    if (device.references == 0) return false;
+    device.references = force ? 0 : device.references - 1;
+    if (device.references > 0) return true;
+    released.swap(device.context);
+  }
+  release_context(released);
+  return true;
+}
+
+bool is_device_set(int number) {
+  const std::lock_guard lock(books().mutex);
+  return books().devices[number].references > 0;
+}
+
+void release_everything() {
+  for (const std::shared_ptr<Context>& context : all_contexts()) {
+    if (context->is_primary) reset_device(context->device, true);
+    release_context(context);
+  }
+}
+
+std::shared_ptr<Stream> find_stream(const void* handle) {
+  if (!is_live(handle, Stream::kKind)) return nullptr;
+  const auto stream = find_in_contexts(handle, &Context::streams);
+  if (stream != nullptr) return stream;
+  for (const std::shared_ptr<Context>& context : all_contexts()) {
+    const std::lock_guard lock(context->mutex);
+    if (context->default_stream.get() == handle) return context->default_stream;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Event> find_event(const void* handle) {
+  return find_in_contexts(handle, &Context::events);
+}
+
+std::shared_ptr<Stream> publish_stream() {
+  const std::shared_ptr<Stream> stream(new Stream(environment().streams), [](Stream* last) {
+    unregister_handle(last, Stream::kKind);  // if it was not unpublished
+    delete last;
+  });
+  register_handle(stream.get(), Stream::kKind);
+  return stream;
+}
+
+void unpublish(const std::shared_ptr<Stream>& stream) {
+  unregister_handle(stream.get(), Stream::kKind);
+  end_subscription(*stream);
+}
+
+int check_device(const char* argument, std::int64_t device) {
+  const int count = environment().devices;
+  if (device >= 0 && device < count) return ACL_SUCCESS;
+  return refuse(ACL_ERROR_RT_INVALID_DEVICEID,
+                "%s is %lld, but devices are numbered 0 to %d (NORMGRAD_DEVICES)", argument,
+                static_cast<long long>(device), count - 1);
+}
+
+bool in_user_function() { return user_functions > 0; }
+UserFunction::UserFunction() { ++user_functions; }
+UserFunction::~UserFunction() { --user_functions; }
+
+int check_may_wait() {
+  if (!in_user_function()) return ACL_SUCCESS;
+  return refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                "a host function or callback must not wait for streams: it may be what they wait "
+                "for");
+}
+
+int refuse_no_context() {
+  return refuse(ACL_ERROR_RT_CONTEXT_NULL,
+                "this thread has no context: call aclrtSetDevice, aclrtCreateContext or "
+                "aclrtSetCurrentContext first");
+}
+
+int answer_failure(const WorkFailure& failure) {
+  if (failure.code == ACL_SUCCESS) return ACL_SUCCESS;
+  return refuse(failure.code, "%s", failure.text);
+}
+
+int check_timeout(std::int32_t timeout) {
+  if (timeout >= -1) return ACL_SUCCESS;
+  return refuse(ACL_ERROR_RT_PARAM_INVALID, "timeout is %d, but must be at least 0, or -1 for ever",
+                timeout);
+}
+
+int check_positive_timeout(std::int32_t timeout) {
+  if (timeout > 0 || timeout == -1) return ACL_SUCCESS;
+  return refuse(ACL_ERROR_RT_PARAM_INVALID, "timeout is %d, but must be positive, or -1 for ever",
+                timeout);
+}
+
+Deadline deadline_in(std::int32_t milliseconds) {
+  if (milliseconds < 0) return std::nullopt;
+  return Clock::now() + std::chrono::milliseconds(milliseconds);
+}
+
+}  // namespace normgrad::api

@@ -1,0 +1,117 @@
+// The runtime's books: which devices are set, which contexts, streams and events are alive, and
+// which context is a thread's current one. Everything is found by its handle and held by shared
+// pointers, so that what one thread uses another may release.
+#ifndef NORMGRAD_API_ACL_RUNTIME_H
+#define NORMGRAD_API_ACL_RUNTIME_H
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "api/acl/entry.h"
+#include "core/stream.h"
+
+namespace normgrad::api {
+
+struct Event {
+  std::mutex mutex;                            // of what follows
+  std::shared_ptr<const Recording> recording;  // null: never recorded
+  Mark last_wait;                              // of the stream that was last told to wait
+};
+
+struct Context {
+  Context(int its_device, bool primary) : device(its_device), is_primary(primary) {}
+
+  const int device;
+  const bool is_primary;  // the device's default context
+  std::mutex mutex;       // of what follows
+  bool closed = false;
+  std::shared_ptr<Stream> default_stream;
+  std::map<const void*, std::shared_ptr<Stream>> streams;  // the caller's
+  std::map<const void*, std::shared_ptr<Event>> events;
+  std::array<std::optional<std::int64_t>, 3> options;  // by aclSysParamOpt
+};
+
+// Null if this thread has none, or if its was released.
+std::shared_ptr<Context> current_context();
+void set_current_context(const std::shared_ptr<Context>& context);
+
+std::shared_ptr<Context> find_context(const void* handle);
+std::vector<std::shared_ptr<Context>> all_contexts();
+
+// Throws std::bad_alloc; then there is none.
+std::shared_ptr<Context> create_context(int device);
+// Finishes its work and releases its streams and events. False: another thread was faster.
+bool release_context(const std::shared_ptr<Context>& context);
+
+// Counts, and creates the default context for the first.
+std::shared_ptr<Context> set_device(int device);
+// Counts down; releases the default context at 0 or if `force`. False if the device is not set.
+bool reset_device(int device, bool force);
+bool is_device_set(int device);
+void release_everything();
+
+std::shared_ptr<Stream> find_stream(const void* handle);
+std::shared_ptr<Event> find_event(const void* handle);
+void unpublish(const std::shared_ptr<Stream>& stream);  // its handle is dead from here on
+std::shared_ptr<Stream> publish_stream();               // may throw std::bad_alloc
+
+int check_device(const char* argument, std::int64_t device);
+
+// True in a function of the caller's that a stream runs: what waits for streams is refused there,
+// since it may wait for itself.
+bool in_user_function();
+class UserFunction {
+ public:
+  UserFunction();
+  ~UserFunction();
+  UserFunction(const UserFunction&) = delete;
+  UserFunction& operator=(const UserFunction&) = delete;
+};
+int check_may_wait();
+
+int refuse_no_context();
+
+template <class Body>
+int on_context(Body&& body) {
+  const std::shared_ptr<Context> context = current_context();
+  return context != nullptr ? body(*context) : refuse_no_context();
+}
+
+// The stream behind a handle, null being the default stream of the current context.
+template <class Body>
+int on_stream(aclrtStream handle, Body&& body) {
+  return on_context([&](Context& context) -> int {
+    std::shared_ptr<Stream> stream;
+    if (handle != nullptr) {
+      stream = find_stream(handle);
+    } else {
+      const std::lock_guard lock(context.mutex);
+      stream = context.default_stream;
+    }
+    if (stream != nullptr) return body(*stream);
+    return handle != nullptr ? refuse_dead("stream", handle) : refuse_no_context();
+  });
+}
+
+template <class Body>
+int with_event(const char* argument, aclrtEvent handle, Body&& body) {
+  if (handle == nullptr) return refuse_null(argument);
+  const std::shared_ptr<Event> event = find_event(handle);
+  return event != nullptr ? body(*event) : refuse_dead(argument, handle);
+}
+
+// The failure of a stream's work, as this call's own.
+int answer_failure(const WorkFailure& failure);
+
+// A call's timeout: at least 0, or -1 for ever; where it must be positive, not 0.
+int check_timeout(std::int32_t timeout);
+int check_positive_timeout(std::int32_t timeout);
+Deadline deadline_in(std::int32_t milliseconds);
+
+}  // namespace normgrad::api
+
+#endif

@@ -1,0 +1,65 @@
+#include "core/stream.h"
+
+namespace normgrad {
+namespace {
+
+int next_id() {
+  static constinit std::atomic<int> count{0};
+  return count.fetch_add(1, std::memory_order_relaxed);
+}
+
+struct TakeTheTime : Work {
+  explicit TakeTheTime(std::shared_ptr<Recording> where) : recording(std::move(where)) {}
+  int run() override {
+    recording->moment = Clock::now();
+    return 0;
+  }
+  const std::shared_ptr<Recording> recording;
+};
+
+}  // namespace
+
+Mark::Mark(std::shared_ptr<WorkQueue> queue)
+    : queue_(std::move(queue)), position_(queue_->submitted()) {}
+
+bool Mark::finish(Deadline deadline) const {
+  if (queue_ == nullptr) return true;
+  if (queue_->mode() != StreamMode::kInline) return queue_->finish(position_, deadline);
+  const bool entered = queue_->enter(deadline);
+  if (entered) queue_->leave();
+  return entered;
+}
+
+bool Mark::poll(bool may_run) const {
+  if (queue_ == nullptr) return true;
+  if (queue_->mode() != StreamMode::kInline) return queue_->poll(position_, may_run);
+  return finish(Clock::time_point());
+}
+
+WorkFailure Mark::take_failure() const {
+  return queue_ == nullptr ? WorkFailure() : queue_->take_failure(position_);
+}
+
+Stream::Stream(StreamMode mode) : id_(next_id()), queue_(std::make_shared<WorkQueue>(mode)) {}
+
+Mark Stream::submit(std::unique_ptr<Work> work) {
+  const std::uint64_t position = queue_->submit(std::move(work));
+  return Mark(queue_, position);
+}
+
+std::shared_ptr<Recording> Stream::record() {
+  auto recording = std::make_shared<Recording>();
+  if (is_inline()) {
+    run_inline([&] {
+      recording->moment = Clock::now();
+      return 0;
+    });
+  } else {
+    // The queue holds the recording until then, the recording holds the queue: a cycle that ends
+    // when the work is done or dropped.
+    recording->mark = submit(std::make_unique<TakeTheTime>(recording));
+  }
+  return recording;
+}
+
+}  // namespace normgrad

@@ -1,0 +1,87 @@
+// A stream: work in the order in which it was submitted. When it is done is the stream's mode
+// (docs/acl.md): inline, in the submitting call; async, by a thread of the stream; deferred, by
+// whoever synchronizes.
+#ifndef NORMGRAD_CORE_STREAM_H
+#define NORMGRAD_CORE_STREAM_H
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "core/environment.h"
+#include "core/handle_registry.h"
+#include "core/work_queue.h"
+#include "normgrad/export.h"
+
+namespace normgrad {
+
+// A point in a stream's order: the end of what had been submitted when it was made. It may outlive
+// the stream.
+class NORMGRAD_API Mark {
+ public:
+  Mark() = default;  // of no stream: all is done
+  explicit Mark(std::shared_ptr<WorkQueue> queue);
+  Mark(std::shared_ptr<WorkQueue> queue, std::uint64_t position)
+      : queue_(std::move(queue)), position_(position) {}
+
+  // As WorkQueue's; of an inline stream: waits for its turn.
+  bool finish(Deadline deadline) const;
+  bool poll(bool may_run) const;
+  bool reached() const { return queue_ == nullptr || queue_->reached(position_); }
+  WorkFailure take_failure() const;
+
+ private:
+  std::shared_ptr<WorkQueue> queue_;
+  std::uint64_t position_ = 0;
+};
+
+// What an event stands for: a mark, and when it was reached.
+struct Recording {
+  Mark mark;
+  std::atomic<Clock::time_point> moment{Clock::time_point()};  // means something once reached
+};
+
+class NORMGRAD_API Stream {
+ public:
+  static constexpr HandleKind kKind = HandleKind::kAclStream;
+
+  explicit Stream(StreamMode mode);
+  ~Stream() { close(); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  int id() const { return id_; }
+  bool is_inline() const { return queue_->mode() == StreamMode::kInline; }
+
+  // Inline streams: runs body() now, one thread at a time (a body may run another one in its own
+  // stream), and returns its code.
+  template <class Body>
+  int run_inline(Body&& body) {
+    const Turn turn(*queue_);
+    return body();
+  }
+
+  // Async and deferred streams: enqueues; may throw std::bad_alloc, then nothing was submitted.
+  Mark submit(std::unique_ptr<Work> work);
+
+  Mark end() const { return Mark(queue_); }
+  std::shared_ptr<Recording> record();
+  void drop() { queue_->drop(); }
+  void close() { queue_->close(); }  // finishes all work; what comes later is dropped
+
+ private:
+  struct Turn {
+    explicit Turn(WorkQueue& taken) : queue(taken) { queue.enter(std::nullopt); }
+    ~Turn() { queue.leave(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    WorkQueue& queue;
+  };
+
+  const int id_;
+  const std::shared_ptr<WorkQueue> queue_;
+};
+
+}  // namespace normgrad
+
+#endif

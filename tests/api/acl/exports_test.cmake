@@ -1,0 +1,25 @@
+# Does libascendcl.so export the functions that include/acl declares, and nothing else?
+# cmake -DNM=... -DLIBRARY=... "-DHEADERS=a.h;b.h" -P exports_test.cmake
+foreach(header IN LISTS HEADERS)
+  file(READ ${header} text)
+  string(REPLACE ";" "," text "${text}")
+  string(REGEX MATCHALL "ACL_FUNC_VISIBILITY [a-zA-Z0-9_*\n ]+\\(" found "${text}")
+  list(APPEND declarations ${found})
+endforeach()
+foreach(declaration IN LISTS declarations)
+  string(REGEX MATCH "acl[A-Za-z0-9]+\\($" name "${declaration}")
+  string(REPLACE "(" "" name "${name}")
+  list(APPEND declared ${name})
+endforeach()
+list(SORT declared)
+
+execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[0-9a-f]+ [A-Za-z] [^\n]+" exported "${symbols}")
+list(TRANSFORM exported REPLACE "[0-9a-f]+ [A-Za-z] " "")
+list(SORT exported)
+
+list(LENGTH declared count)
+if(count LESS 90 OR NOT declared STREQUAL exported)
+  message(FATAL_ERROR "declared: ${declared}\nexported: ${exported}")
+endif()
+message("${count} functions: ${exported}")
