@@ -7,6 +7,7 @@ add_library(normgrad_options INTERFACE)
 target_compile_features(normgrad_options INTERFACE cxx_std_20)
 target_compile_options(normgrad_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-sign-conversion>  # as g++ understands -Wconversion in C++
   -ffp-contract=off -fno-fast-math
   $<$<BOOL:${NORMGRAD_WERROR}>:-Werror>)
 

@@ -101,9 +101,9 @@ class Computation {
               INFINI_STATUS_SUCCESS)
         << normgradGetLastError();
     for (std::size_t i = size + 1; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], std::byte{1});
-    check(0, expected.dx, reference::Output::kDx);
-    check(1, expected.dw, reference::Output::kDw);
-    if (&op_ != &rms_norm() && !left_out_) check(2, expected.db, reference::Output::kDb);
+    check(0, expected.dx, reference::Output::kElement);
+    check(1, expected.dw, reference::Output::kSum);
+    if (&op_ != &rms_norm() && !left_out_) check(2, expected.db, reference::Output::kSum);
   }
 
   Tensor& tensor(const char* name) { return tensors_[op_.find(name)]; }

@@ -35,10 +35,7 @@ Extents row_shape(Random& random) {
   return shape;
 }
 
-struct ChannelShape {
-  Extents shape;
-  int axis;
-};
+}  // namespace
 
 ChannelShape channel_shape(Random& random) {
   std::int64_t n, channels, l;
@@ -72,14 +69,6 @@ ChannelShape channel_shape(Random& random) {
   return {shape, static_cast<int>(axis)};
 }
 
-Format parameter_format(Random& random, Format data) {
-  return random.one_in(2) ? data : Format::kF32;
-}
-Format statistic_format(Random& random, Format data) {
-  return random.pick({data, Format::kF32, Format::kF64});
-}
-
-// Some outputs unwanted, never all.
 void drop_outputs(Random& random, Problem& p) {
   if (!random.one_in(3)) return;
   const bool has_db = p.op != Op::kRmsNorm;
@@ -87,6 +76,15 @@ void drop_outputs(Random& random, Problem& p) {
   for (const Slot slot : kOutputs) {
     if ((wanted >> slot & 1) == 0) p.tensor[slot] = {};
   }
+}
+
+namespace {
+
+Format parameter_format(Random& random, Format data) {
+  return random.one_in(2) ? data : Format::kF32;
+}
+Format statistic_format(Random& random, Format data) {
+  return random.pick({data, Format::kF32, Format::kF64});
 }
 
 void share_dx(Random& random, Problem& p) {
@@ -163,13 +161,17 @@ Case make_case(Op op, std::uint64_t master_seed, std::size_t index) {
   Random random(master_seed + index * 3 + static_cast<std::uint64_t>(op));
   Case out;
   const Format data = random.pick({Format::kF32, Format::kF16, Format::kBF16});
-  if (op == Op::kBatchNorm) {
-    const ChannelShape shape = channel_shape(random);
-    out.problem = make_channel_problem(random, data, shape.shape, shape.axis);
-  } else {
+  if (is_row_norm(op)) {
     out.problem = make_row_problem(random, op, data, row_shape(random));
+  } else if (op == Op::kGatherStats) {
+    out.problem = make_gather_problem(random);
+  } else {
+    const ChannelShape shape = channel_shape(random);
+    out.problem = op == Op::kBatchNorm
+                      ? make_channel_problem(random, data, shape.shape, shape.axis)
+                      : make_sync_problem(random, op, data, shape.shape, shape.axis);
   }
-  drop_outputs(random, out.problem);
+  if (is_row_norm(op) || op == Op::kBatchNorm) drop_outputs(random, out.problem);
   out.data_class =
       static_cast<DataClass>(random.below(static_cast<std::size_t>(DataClass::kCount)));
   fill(out.problem, out.data_class, random);

@@ -19,10 +19,25 @@ struct Case {
 
 Case make_case(Op op, std::uint64_t master_seed, std::size_t index);
 
+struct ChannelShape {
+  std::vector<std::int64_t> shape;
+  int axis;
+};
+ChannelShape channel_shape(Random& random);
+
+// Some outputs unwanted, never all.
+void drop_outputs(Random& random, Problem& problem);
+
 // Layouts are random unless packed; values are not filled yet.
 Problem make_row_problem(Random& random, Op op, Format data, std::vector<std::int64_t> shape);
 Problem make_channel_problem(Random& random, Format data, std::vector<std::int64_t> shape,
                              int channel_axis);
+
+// BatchNormBackward with its sums, SyncBatchNorm's second half, the forward; any mixture of dtypes,
+// some outputs unwanted, never all.
+Problem make_sync_problem(Random& random, Op op, Format data, std::vector<std::int64_t> shape,
+                          int channel_axis);
+Problem make_gather_problem(Random& random);
 
 }  // namespace ops_test
 

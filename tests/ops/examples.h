@@ -17,15 +17,28 @@ enum class Form {
   kRmsNorm,
   kRmsNormOfRstd,
   kBatchNormTraining,
-  kBatchNormInference
+  kBatchNormInference,
+  kBatchNormSums,
+  kElemtBackward,
+  kForwardTraining,
+  kForwardGiven,
+  kGatherStats
 };
 inline constexpr Form kForms[] = {Form::kLayerNormOfXHat,   Form::kLayerNormOfX,
                                   Form::kRmsNorm,           Form::kRmsNormOfRstd,
                                   Form::kBatchNormTraining, Form::kBatchNormInference};
+// What several devices share, and the forward. GatherStats has no big tensors.
+inline constexpr Form kSyncForms[] = {Form::kBatchNormSums, Form::kElemtBackward,
+                                      Form::kForwardTraining, Form::kForwardGiven};
+inline constexpr Form kNormForms[] = {
+    Form::kLayerNormOfXHat,   Form::kLayerNormOfX,       Form::kRmsNorm,       Form::kRmsNormOfRstd,
+    Form::kBatchNormTraining, Form::kBatchNormInference, Form::kBatchNormSums, Form::kElemtBackward,
+    Form::kForwardTraining,   Form::kForwardGiven};
 const char* name(Form form);
 bool is_batch_norm(Form form);
 
 // Parameters have the data's format if `same`, else f32; statistics are f32. No values yet.
+// The shape of GatherStats is (devices, channels).
 Problem layout(Form form, Format data, std::vector<std::int64_t> shape,
                bool same_parameters = true);
 

@@ -68,5 +68,22 @@ TEST(FloatEnvironment, OfTheCallerDoesNotMatter) {
   }
 }
 
+TEST(FloatEnvironment, OfTheCallerDoesNotMatterToSyncBatchNorm) {
+  for (const Form form : kSyncForms) {
+    for (const Format data : kDataFormats) {
+      expect_indifference(example(form, data, {5, 7, 33}, 3, DataClass::kSubnormal), 1);
+      expect_indifference(example(form, data, {60, 40, 33}, 4, DataClass::kTails), 3);
+      expect_indifference(example(form, data, {2, 1, 20000}, 5, DataClass::kTails), 2);
+    }
+  }
+}
+
+TEST(FloatEnvironment, OfTheCallerDoesNotMatterToGatherStats) {
+  for (const Format data : kDataFormats) {
+    expect_indifference(example(Form::kGatherStats, data, {3, 40}, 6), 1);
+    expect_indifference(example(Form::kGatherStats, data, {64, 3000}, 7), 3);
+  }
+}
+
 }  // namespace
 }  // namespace ops_test

@@ -1,6 +1,6 @@
 // One number for all results of a fixed set of problems: it must not change with the machine, the
 // compiler, the number of threads, the instruction set or the next optimization. A change of the
-// arithmetic changes golden_hash.inc, on purpose.
+// arithmetic changes golden_hash.inc or sync_golden_hash.inc, on purpose.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "ops/examples.h"
+#include "ops/hash.h"
 #include "ops/model.h"
 
 namespace ops_test {
@@ -15,6 +16,10 @@ namespace {
 
 constexpr std::uint64_t kGoldenHash =
 #include "ops/golden_hash.inc"
+    ;
+// Of the operators that came later: SyncBatchNorm's halves, the forward, the gathered statistics.
+constexpr std::uint64_t kSyncGoldenHash =
+#include "ops/sync_golden_hash.inc"
     ;
 
 using Shape = std::vector<std::int64_t>;
@@ -50,7 +55,11 @@ void fill_fixed(Problem& p, Kind kind, Random& random) {
       if (big) v = value(kind, random);
       if (slot == kW) v = 1 + random.normal() / 4;
       if (slot == kMean) v = random.normal() / 16;
-      if (slot == kRstd || slot == kSigma || slot == kVar) v = std::fabs(random.normal());
+      if (slot == kRstd || slot == kSigma || slot == kVar || slot == kRunningVar)
+        v = std::fabs(random.normal());
+      if (slot == kB || slot == kRunningMean) v = random.normal();
+      if (slot == kSumDyGiven || slot == kSumDyXmuGiven) v = 16 * random.normal();
+      if (slot == kCounts) v = static_cast<double>(1 + random.below(100));
     }
     if (!big && kind == Kind::kZeros) values[random.below(values.size())] = 0;
     if (slot == kX && kind == Kind::kZeros)
@@ -59,16 +68,18 @@ void fill_fixed(Problem& p, Kind kind, Random& random) {
   settle(p);
 }
 
-std::vector<Problem> fixed_problems() {
+std::vector<Shape> shapes_of(Form form) {
+  if (form == Form::kGatherStats) return {{3, 7}, {1, 1}, {17, 40}};
+  if (is_batch_norm(form)) return {{5, 3, 7, 9}, {900, 2, 5}, {3, 2, 4100}, {1, 1, 1}};
+  return {{4, 5, 67}, {700, 19}, {17000, 2}, {3, 8300}, {1, 1}};
+}
+
+template <class Forms>
+std::vector<Problem> fixed_problems(const Forms& forms, std::uint64_t seed) {
   std::vector<Problem> out;
-  std::uint64_t seed = 100;
-  for (const Form form : kForms) {
+  for (const Form form : forms) {
     for (const Format data : kDataFormats) {
-      const std::vector<Shape> shapes =
-          is_batch_norm(form)
-              ? std::vector<Shape>{{5, 3, 7, 9}, {900, 2, 5}, {3, 2, 4100}, {1, 1, 1}}
-              : std::vector<Shape>{{4, 5, 67}, {700, 19}, {17000, 2}, {3, 8300}, {1, 1}};
-      for (const Shape& shape : shapes) {
+      for (const Shape& shape : shapes_of(form)) {
         for (int kind = 0; kind < static_cast<int>(Kind::kCount); ++kind) {
           out.push_back(layout(form, data, shape, ++seed % 2 == 0));
           Random random(seed);
@@ -80,30 +91,21 @@ std::vector<Problem> fixed_problems() {
   return out;
 }
 
-// FNV-1a over the values; all NaNs are one, and so are the two zeros.
-class Hash {
- public:
-  void add(Format format, std::uint64_t bits) {
-    const double value = decode(format, bits);
-    if (value == 0) bits = 0;
-    if (value != value) bits = ~std::uint64_t{0};
-    for (int byte = 0; byte < 64; byte += 8)
-      hash_ = (hash_ ^ (bits >> byte & 0xff)) * 0x100000001b3u;
-  }
-  void add(const Problem& p, const Outputs& outputs) {
-    for (const Slot slot : kOutputs) {
-      for (const std::uint64_t bits : outputs.bits[slot]) add(p.tensor[slot].format, bits);
-    }
-  }
-  std::uint64_t value() const { return hash_; }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325u;
+struct FixedSet {
+  std::vector<Problem> problems;
+  std::uint64_t hash;
 };
 
-std::uint64_t library_hash(const RunSettings& settings) {
+std::vector<FixedSet> fixed_sets() {
+  constexpr Form kLaterForms[] = {Form::kBatchNormSums, Form::kElemtBackward,
+                                  Form::kForwardTraining, Form::kForwardGiven, Form::kGatherStats};
+  return {{fixed_problems(kForms, 100), kGoldenHash},
+          {fixed_problems(kLaterForms, 100000), kSyncGoldenHash}};
+}
+
+std::uint64_t library_hash(const std::vector<Problem>& problems, const RunSettings& settings) {
   Hash hash;
-  for (const Problem& p : fixed_problems()) {
+  for (const Problem& p : problems) {
     const Outputs outputs = run_library(p, settings);
     EXPECT_EQ(outputs.failure, "") << title(p);
     hash.add(p, outputs);
@@ -112,20 +114,24 @@ std::uint64_t library_hash(const RunSettings& settings) {
 }
 
 TEST(GoldenHash, OfTheModel) {
-  Hash hash;
-  for (const Problem& p : fixed_problems()) hash.add(p, run_model(p));
-  std::cout << "hash of " << fixed_problems().size() << " problems: 0x" << std::hex << hash.value()
-            << "\n";
-  EXPECT_EQ(hash.value(), kGoldenHash);
+  for (const FixedSet& set : fixed_sets()) {
+    Hash hash;
+    for (const Problem& p : set.problems) hash.add(p, run_model(p));
+    std::cout << "hash of " << set.problems.size() << " problems: 0x" << std::hex << hash.value()
+              << std::dec << "\n";
+    EXPECT_EQ(hash.value(), set.hash);
+  }
 }
 
 TEST(GoldenHash, OfTheLibraryOnEveryInstructionSetAndWithThreads) {
-  for (const normgrad::Isa isa : available_isas()) {
-    for (const int threads : {1, 3}) {
-      const std::uint64_t hash = library_hash({threads, isa, 1});
-      std::cout << name(isa) << ", " << threads << " threads: 0x" << std::hex << hash << std::dec
-                << "\n";
-      EXPECT_EQ(hash, kGoldenHash) << name(isa) << ", " << threads << " threads";
+  for (const FixedSet& set : fixed_sets()) {
+    for (const normgrad::Isa isa : available_isas()) {
+      for (const int threads : {1, 3}) {
+        const std::uint64_t hash = library_hash(set.problems, {threads, isa, 1});
+        std::cout << name(isa) << ", " << threads << " threads: 0x" << std::hex << hash << std::dec
+                  << "\n";
+        EXPECT_EQ(hash, set.hash) << name(isa) << ", " << threads << " threads";
+      }
     }
   }
 }

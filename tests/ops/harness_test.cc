@@ -1,7 +1,9 @@
 // The tests' own instruments notice what they are there to notice.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
+#include <iterator>
 
 #include "ops/cases.h"
 #include "ops/check.h"
@@ -12,9 +14,12 @@ namespace ops_test {
 namespace {
 
 TEST(Check, AcceptsTheModelAndRejectsTwoUlpsMore) {
-  for (const Form form : kForms) {
+  std::vector<Form> forms(std::begin(kNormForms), std::end(kNormForms));
+  forms.push_back(Form::kGatherStats);
+  for (const Form form : forms) {
     for (const Format data : kDataFormats) {
-      const Problem p = example(form, data, {4, 6, 19});
+      const bool gather = form == Form::kGatherStats;
+      const Problem p = gather ? example(form, data, {4, 6}) : example(form, data, {4, 6, 19});
       const Outputs right = run_model(p);
       Tally tally;
       ASSERT_EQ(check(p, right, tally), "") << title(p);
@@ -59,28 +64,70 @@ TEST(Storage, PutsElementsWhereTheStridesSay) {
   EXPECT_EQ(decode(Format::kF32, storage.read()[3]), 3.0);
 }
 
-// What the generator is meant to reach, it reaches.
-TEST(Cases, CoverTheirGround) {
-  std::size_t in_place = 0, expanded = 0, reversed = 0, mixed = 0, ranks[9] = {}, classes[32] = {},
-              formats[5] = {};
-  for (const Op op : kOps) {
-    for (std::size_t index = 0; index < 300; ++index) {
-      const Case c = make_case(op, 1, index);
-      const TensorSpec& dy = c.problem.tensor[kDy];
-      ++ranks[dy.shape.size()], ++classes[static_cast<int>(c.data_class)],
-          ++formats[static_cast<int>(dy.format)];
-      in_place += c.problem.dx_shares != kDx;
-      mixed += c.problem.has(kW) && c.problem.tensor[kW].format != dy.format;
-      for (std::size_t d = 0; d < dy.shape.size(); ++d) {
-        expanded += dy.strides[d] == 0 && dy.shape[d] > 1;
-        reversed += dy.strides[d] < 0 && dy.shape[d] > 1;
-      }
+struct Ground {
+  std::size_t in_place = 0, expanded = 0, reversed = 0, mixed = 0;
+  std::array<std::size_t, 9> ranks = {};
+  std::array<std::size_t, 32> classes = {};
+  std::array<std::size_t, 8> formats = {};
+
+  void note(const Case& c) {
+    const Problem& p = c.problem;
+    const TensorSpec& big = p.tensor[p.op == Op::kGatherStats ? kMean : p.big_input()];
+    ++ranks[big.shape.size()], ++classes[static_cast<std::size_t>(c.data_class)],
+        ++formats[static_cast<std::size_t>(big.format)];
+    in_place += p.dx_shares != kDx;
+    mixed += p.has(kW) && p.tensor[kW].format != big.format;
+    for (std::size_t d = 0; d < big.shape.size(); ++d) {
+      expanded += big.strides[d] == 0 && big.shape[d] > 1;
+      reversed += big.strides[d] < 0 && big.shape[d] > 1;
     }
   }
-  for (const std::size_t count : {in_place, expanded, reversed, mixed}) EXPECT_GT(count, 20u);
-  for (int rank = 1; rank <= 8; ++rank) EXPECT_GT(ranks[rank], 0u) << rank;
-  for (int i = 0; i < static_cast<int>(DataClass::kCount); ++i) EXPECT_GT(classes[i], 20u) << i;
-  for (const Format format : kDataFormats) EXPECT_GT(formats[static_cast<int>(format)], 200u);
+};
+
+// What the generator is meant to reach, it reaches.
+TEST(Cases, CoverTheirGround) {
+  for (const Op op : kOps) {
+    SCOPED_TRACE(name(op));
+    Ground g;
+    for (std::size_t index = 0; index < 400; ++index) g.note(make_case(op, 1, index));
+    EXPECT_GT(g.expanded, 10u);
+    EXPECT_GT(g.reversed, 10u);
+    for (int i = 0; i < static_cast<int>(DataClass::kCount); ++i) {
+      EXPECT_GT(g.classes[static_cast<std::size_t>(i)], 10u) << i;
+    }
+    for (const Format format : kDataFormats) {
+      EXPECT_GT(g.formats[static_cast<std::size_t>(format)], 50u);
+    }
+    if (op == Op::kGatherStats) continue;
+    EXPECT_GT(g.in_place, 20u);
+    EXPECT_GT(g.mixed, 20u);
+    for (std::size_t rank = 2; rank <= 8; ++rank) EXPECT_GT(g.ranks[rank], 0u) << rank;
+  }
+}
+
+// The new operators' options: every dtype of every vector, every output wanted and not, both modes.
+TEST(Cases, CoverTheOptionsOfTheNewOperators) {
+  for (const Op op : {Op::kBatchNormSums, Op::kElemtBackward, Op::kForward, Op::kGatherStats}) {
+    std::array<std::size_t, kSlotCount> present = {}, f64 = {};
+    std::size_t training = 0, i32 = 0;
+    for (std::size_t index = 0; index < 400; ++index) {
+      const Problem p = make_case(op, 1, index).problem;
+      training += p.training;
+      i32 += p.tensor[kCounts].format == Format::kI32;
+      for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
+        present[slot] += p.has(Slot(slot)), f64[slot] += p.tensor[slot].format == Format::kF64;
+      }
+    }
+    const bool both_modes = op == Op::kBatchNormSums || op == Op::kForward;
+    EXPECT_EQ(training < 400, both_modes);
+    EXPECT_EQ(i32 > 20, op == Op::kElemtBackward);
+    for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
+      const bool big = slot == kDx || slot == kY || slot == kDy || slot == kX;
+      if (present[slot] == 0 || big) continue;
+      EXPECT_GT(present[slot], 40u) << name(op) << " " << name(Slot(slot));
+      EXPECT_GT(f64[slot], 5u) << name(op) << " " << name(Slot(slot));
+    }
+  }
 }
 
 }  // namespace

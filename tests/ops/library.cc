@@ -7,10 +7,8 @@
 #include <sstream>
 
 #include "cpu/cache.h"
-#include "normgrad/batch_norm_backward.h"
 #include "normgrad/last_error.h"
-#include "normgrad/layer_norm_backward.h"
-#include "normgrad/rms_norm_backward.h"
+#include "ops/operators.h"
 
 namespace ops_test {
 namespace {
@@ -23,60 +21,6 @@ using normgrad::Status;
   if (bytes != nullptr) normgrad::cpu::set_last_level_cache_bytes(std::atoll(bytes));
   return bytes != nullptr;
 }();
-
-normgrad::Tensor tensor(const Problem& problem, Slot slot) {
-  const TensorSpec& spec = problem.tensor[slot];
-  constexpr normgrad::DataType kTypes[] = {normgrad::DataType::kNone, normgrad::DataType::kF16,
-                                           normgrad::DataType::kBF16, normgrad::DataType::kF32,
-                                           normgrad::DataType::kF64};
-  normgrad::Tensor out;
-  out.dtype = kTypes[static_cast<int>(spec.format)];
-  out.rank = static_cast<int>(spec.shape.size());
-  std::copy(spec.shape.begin(), spec.shape.end(), out.shape);
-  std::copy(spec.strides.begin(), spec.strides.end(), out.strides);
-  out.name = name(slot);
-  return out;
-}
-
-Status make_plan(const Problem& p, normgrad::Plan* plan) {
-  const auto t = [&](Slot slot) { return tensor(p, slot); };
-  if (p.op == Op::kLayerNorm) {
-    return normgrad::make_plan(
-        normgrad::LayerNormBackward{t(kDx), t(kDw), t(kDb), t(kDy), t(kW), t(kXHat), t(kSigma),
-                                    t(kX), t(kMean), t(kRstd)},
-        plan);
-  }
-  if (p.op == Op::kRmsNorm) {
-    return normgrad::make_plan(
-        normgrad::RmsNormBackward{t(kDx), t(kDw), t(kDy), t(kW), t(kX), t(kRstd)}, plan);
-  }
-  return normgrad::make_plan(
-      normgrad::BatchNormBackward{t(kDx), t(kDw), t(kDb), {}, {}, t(kDy), t(kX), t(kW), t(kMean), t(kRstd),
-                                  t(kVar), p.eps, p.training, p.channel_axis},
-      plan);
-}
-
-using Pointers = std::array<void*, kSlotCount>;
-
-Status run(Op op, const normgrad::Plan& plan, const Pointers& p, void* workspace) {
-  const std::size_t bytes = plan.workspace_bytes;
-  if (op == Op::kLayerNorm) {
-    return normgrad::run(
-        plan,
-        normgrad::LayerNormBackwardData{p[kDx], p[kDw], p[kDb], p[kDy], p[kW], p[kXHat], p[kSigma],
-                                        p[kX], p[kMean], p[kRstd]},
-        workspace, bytes);
-  }
-  if (op == Op::kRmsNorm) {
-    return normgrad::run(
-        plan, normgrad::RmsNormBackwardData{p[kDx], p[kDw], p[kDy], p[kW], p[kX], p[kRstd]},
-        workspace, bytes);
-  }
-  return normgrad::run(plan,
-                       normgrad::BatchNormBackwardData{p[kDx], p[kDw], p[kDb], nullptr, nullptr, p[kDy], p[kX], p[kW],
-                                                       p[kMean], p[kRstd], p[kVar]},
-                       workspace, bytes);
-}
 
 // The workspace the plan asks for, to the byte, full of NaNs of every format; guards on both sides.
 class Workspace {
@@ -101,9 +45,10 @@ using Storages = std::array<std::unique_ptr<Storage>, kSlotCount>;
 Storages make_storages(const Problem& problem) {
   Storages out;
   for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
-    if (!problem.has(Slot(slot)) || (slot == kDx && problem.dx_shares != kDx)) continue;
+    const bool shared = slot == problem.big_output() && problem.dx_shares != kDx;
+    if (!problem.has(Slot(slot)) || shared) continue;
     out[slot] = std::make_unique<Storage>(problem.tensor[slot]);
-    if (slot >= kDy) out[slot]->write(problem.value[slot]);
+    if (is_input(Slot(slot))) out[slot]->write(problem.value[slot]);
     out[slot]->remember();
   }
   return out;
@@ -112,7 +57,7 @@ Storages make_storages(const Problem& problem) {
 std::string changed_bytes(const Problem& problem, const Storages& storages) {
   for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
     if (storages[slot] == nullptr) continue;
-    const bool writable = slot < kDy || slot == problem.dx_shares;
+    const bool writable = is_output(Slot(slot)) || slot == problem.dx_shares;
     const std::string change = storages[slot]->changes(writable);
     if (!change.empty()) return std::string(name(Slot(slot))) + ": " + change;
   }
@@ -155,16 +100,17 @@ Outputs run_library(const Problem& problem, const RunSettings& settings) {
   for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
     if (storages[slot] != nullptr) data[slot] = storages[slot]->data();
   }
-  if (problem.dx_shares != kDx && problem.has(kDx)) data[kDx] = data[problem.dx_shares];
+  const Slot big = problem.big_output();
+  if (problem.dx_shares != kDx && problem.has(big)) data[big] = data[problem.dx_shares];
   Workspace workspace(plan.workspace_bytes, settings.workspace_shift_bytes);
-  status = run(problem.op, plan, data, workspace.data());
+  status = run(problem, plan, data, workspace.data());
   if (status != Status::kOk) return {{}, failed_call("run", status)};
 
   out.failure = changed_bytes(problem, storages);
   if (!workspace.guards_intact()) out.failure += " bytes beside the workspace were changed";
   for (const Slot slot : kOutputs) {
     if (!problem.has(slot)) continue;
-    const bool shared = slot == kDx && problem.dx_shares != kDx;
+    const bool shared = slot == big && problem.dx_shares != kDx;
     out.bits[slot] = storages[shared ? problem.dx_shares : slot]->read();
   }
   return out;

@@ -23,8 +23,8 @@ struct RunSettings {
 };
 
 struct Outputs {
-  std::array<Bits, 3> bits;  // dx, dw, db; empty where absent
-  std::string failure;       // the call's, or what it wrote where it must not; "" if none
+  std::array<Bits, kOutputCount> bits;  // empty where absent
+  std::string failure;  // the call's, or what it wrote where it must not; "" if none
 };
 
 Outputs run_library(const Problem& problem, const RunSettings& settings = {});

@@ -10,7 +10,13 @@ Outputs run_model(const Problem& problem) {
     case Op::kRmsNorm:
       return wide ? rms_norm_model<double>(problem) : rms_norm_model<float>(problem);
     case Op::kBatchNorm:
+    case Op::kBatchNormSums:
+    case Op::kElemtBackward:
       return wide ? batch_norm_model<double>(problem) : batch_norm_model<float>(problem);
+    case Op::kForward:
+      return wide ? forward_model<double>(problem) : forward_model<float>(problem);
+    case Op::kGatherStats:
+      return gather_stats_model(problem);
   }
   return {};
 }

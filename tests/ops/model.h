@@ -17,7 +17,15 @@ Outputs layer_norm_model(const Problem& problem);
 template <class A>
 Outputs rms_norm_model(const Problem& problem);
 template <class A>
-Outputs batch_norm_model(const Problem& problem);
+Outputs batch_norm_model(const Problem& problem);  // and SyncBatchNorm's second half
+template <class A>
+Outputs forward_model(const Problem& problem);
+Outputs gather_stats_model(const Problem& problem);
+
+// (1 - momentum)*old + momentum*fresh: what becomes of a running statistic.
+inline double updated(const Problem& problem, double old, double fresh) {
+  return (1.0 - problem.momentum) * old + problem.momentum * fresh;
+}
 
 // x - mean in A: where the mean has more digits than A, what A loses of it is taken off afterwards.
 template <class A>

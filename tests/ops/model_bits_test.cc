@@ -64,6 +64,18 @@ TEST(ModelBitsOfLargeProblems, ChannelNorms) {
   }
 }
 
+// Few and many channels, short and long ones.
+TEST(ModelBitsOfLargeProblems, SyncBatchNorm) {
+  for (const Form form : kSyncForms) {
+    for (const Format data : kDataFormats) {
+      for (const std::vector<std::int64_t>& shape :
+           std::vector<std::vector<std::int64_t>>{{9, 40, 7, 7}, {20000, 2}, {3, 1, 9000}}) {
+        expect_model_bits(example(form, data, shape));
+      }
+    }
+  }
+}
+
 // Rows of 16-bit data whose squares f32 loses, among rows whose squares it keeps.
 TEST(ModelBitsOfRmsNorm, GroupsOutsideTheRangeOfF32) {
   for (const Format data : {Format::kF16, Format::kBF16}) {

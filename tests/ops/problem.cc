@@ -1,5 +1,6 @@
 #include "ops/problem.h"
 
+#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -21,24 +22,50 @@ std::string list(const std::vector<std::int64_t>& values) {
 
 }  // namespace
 
+bool is_row_norm(Op op) { return op == Op::kLayerNorm || op == Op::kRmsNorm; }
+bool is_channel_norm(Op op) { return !is_row_norm(op) && op != Op::kGatherStats; }
+
 const char* name(Op op) {
-  constexpr const char* kNames[] = {"layer_norm", "rms_norm", "batch_norm"};
+  constexpr const char* kNames[] = {"layer_norm",     "rms_norm", "batch_norm",  "batch_norm_sums",
+                                    "elemt_backward", "forward",  "gather_stats"};
   return kNames[static_cast<int>(op)];
 }
 
 const char* name(Slot slot) {
-  constexpr const char* kNames[] = {"dx", "dw",   "db",   "dy",    "x",  "x_hat",
-                                    "w",  "mean", "rstd", "sigma", "var"};
+  constexpr const char* kNames[] = {"dx",
+                                    "dw",
+                                    "db",
+                                    "sum_dy",
+                                    "sum_dy_xmu",
+                                    "y",
+                                    "mean_out",
+                                    "rstd_out",
+                                    "var_out",
+                                    "running_mean",
+                                    "running_var",
+                                    "dy",
+                                    "x",
+                                    "x_hat",
+                                    "w",
+                                    "mean",
+                                    "rstd",
+                                    "sigma",
+                                    "var",
+                                    "b",
+                                    "sum_dy_given",
+                                    "sum_dy_xmu_given",
+                                    "counts"};
+  static_assert(std::size(kNames) == kSlotCount);
   return kNames[slot];
 }
 
 RowExtents row_extents(const Problem& problem) {
-  const std::vector<std::int64_t>& shape = problem.tensor[kDy].shape;
+  const std::vector<std::int64_t>& shape = problem.tensor[problem.big_input()].shape;
   return {product(shape, 0, shape.size() - 1), static_cast<std::size_t>(shape.back())};
 }
 
 ChannelExtents channel_extents(const Problem& problem) {
-  const std::vector<std::int64_t>& shape = problem.tensor[kDy].shape;
+  const std::vector<std::int64_t>& shape = problem.tensor[problem.big_input()].shape;
   const auto axis = static_cast<std::size_t>(problem.channel_axis);
   return {product(shape, 0, axis), static_cast<std::size_t>(shape[axis]),
           product(shape, axis + 1, shape.size())};
@@ -95,16 +122,45 @@ void settle(Problem& problem) {
 
 reference::Gradients reference_gradients(const Problem& problem) {
   const auto& v = problem.value;
-  if (problem.op == Op::kBatchNorm) {
+  if (is_channel_norm(problem.op)) {
     const ChannelExtents e = channel_extents(problem);
-    return reference::batch_norm_backward({e.outer, e.channels, e.inner, v[kDy], v[kX], v[kW],
-                                           v[kMean], v[kRstd], v[kVar], problem.eps,
-                                           problem.training});
+    const reference::ChannelNorm in{e.outer,
+                                    e.channels,
+                                    e.inner,
+                                    v[kDy],
+                                    v[kX],
+                                    v[kW],
+                                    v[kMean],
+                                    v[kRstd],
+                                    v[kVar],
+                                    problem.eps,
+                                    problem.training,
+                                    v[kSumDyGiven],
+                                    v[kSumDyXmuGiven],
+                                    v[kCounts]};
+    return problem.op == Op::kElemtBackward ? batch_norm_elemt_backward(in)
+                                            : batch_norm_backward(in);
   }
   const RowExtents e = row_extents(problem);
   const reference::RowNorm in{e.rows,    e.columns, v[kDy],   v[kX], v[kXHat],
                               v[kSigma], v[kMean],  v[kRstd], v[kW]};
   return problem.op == Op::kLayerNorm ? layer_norm_backward(in) : rms_norm_backward(in);
+}
+
+reference::Forward reference_forward(const Problem& problem) {
+  const auto& v = problem.value;
+  const ChannelExtents e = channel_extents(problem);
+  return reference::batch_norm_forward({e.outer, e.channels, e.inner, v[kX], v[kW], v[kB], v[kMean],
+                                        v[kRstd], v[kVar], v[kRunningMean], v[kRunningVar],
+                                        problem.eps, problem.momentum, problem.training});
+}
+
+reference::Whole reference_whole(const Problem& problem) {
+  const auto& v = problem.value;
+  const std::vector<std::int64_t>& shape = problem.tensor[kMean].shape;
+  return reference::gather_stats(
+      {static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1]), v[kMean], v[kRstd],
+       v[kCounts], v[kRunningMean], v[kRunningVar], problem.eps, problem.momentum});
 }
 
 std::string describe(const TensorSpec& spec) {
@@ -118,16 +174,18 @@ std::string describe(const TensorSpec& spec) {
 std::string describe(const Problem& problem) {
   std::ostringstream out;
   out << name(problem.op);
-  if (problem.op == Op::kBatchNorm) {
+  if (is_channel_norm(problem.op)) {
     out << (problem.training ? " training" : " inference") << " axis=" << problem.channel_axis
         << " eps=" << problem.eps;
   }
+  if (problem.momentum != 0) out << " momentum=" << problem.momentum;
   for (int slot = 0; slot < kSlotCount; ++slot) {
     if (!problem.has(Slot(slot))) continue;
     out << " " << name(Slot(slot)) << "="
         << describe(problem.tensor[static_cast<std::size_t>(slot)]);
   }
-  if (problem.dx_shares != kDx) out << " dx in place of " << name(problem.dx_shares);
+  if (problem.dx_shares != kDx)
+    out << " " << name(problem.big_output()) << " in place of " << name(problem.dx_shares);
   return out.str();
 }
 

@@ -8,20 +8,65 @@
 #include <string>
 #include <vector>
 
-#include "reference/gradients.h"
+#include "reference/forward.h"
 #include "reference/number_format.h"
 
 namespace ops_test {
 
 using reference::Format;
 
-enum class Op { kLayerNorm, kRmsNorm, kBatchNorm };
-inline constexpr Op kOps[] = {Op::kLayerNorm, Op::kRmsNorm, Op::kBatchNorm};
+// kBatchNormSums is BatchNormBackward too, with the sums among its outputs and any mixture of dtypes.
+enum class Op {
+  kLayerNorm,
+  kRmsNorm,
+  kBatchNorm,
+  kBatchNormSums,
+  kElemtBackward,
+  kForward,
+  kGatherStats
+};
+inline constexpr Op kOps[] = {Op::kLayerNorm,     Op::kRmsNorm, Op::kBatchNorm,  Op::kBatchNormSums,
+                              Op::kElemtBackward, Op::kForward, Op::kGatherStats};
 inline constexpr Format kDataFormats[] = {Format::kF32, Format::kF16, Format::kBF16};
+bool is_row_norm(Op op);
+bool is_channel_norm(Op op);
 
-enum Slot { kDx, kDw, kDb, kDy, kX, kXHat, kW, kMean, kRstd, kSigma, kVar, kSlotCount };
-inline constexpr Slot kOutputs[] = {kDx, kDw, kDb};
-inline constexpr Slot kInputs[] = {kDy, kX, kXHat, kW, kMean, kRstd, kSigma, kVar};
+// Up to kRunningVar outputs, from kRunningMean on inputs: the running statistics are both. What
+// several operators call by one name has one slot as an output, another one as an input.
+enum Slot {
+  kDx,
+  kDw,
+  kDb,
+  kSumDy,
+  kSumDyXmu,
+  kY,
+  kMeanOut,
+  kRstdOut,
+  kVarOut,
+  kRunningMean,
+  kRunningVar,
+  kDy,
+  kX,
+  kXHat,
+  kW,
+  kMean,
+  kRstd,
+  kSigma,
+  kVar,
+  kB,
+  kSumDyGiven,
+  kSumDyXmuGiven,
+  kCounts,
+  kSlotCount
+};
+inline constexpr std::size_t kOutputCount = kRunningVar + 1;
+inline constexpr Slot kOutputs[] = {kDx,      kDw,      kDb,     kSumDy,       kSumDyXmu,  kY,
+                                    kMeanOut, kRstdOut, kVarOut, kRunningMean, kRunningVar};
+inline constexpr Slot kInputs[] = {kRunningMean,   kRunningVar, kDy,    kX,   kXHat, kW,
+                                   kMean,          kRstd,       kSigma, kVar, kB,    kSumDyGiven,
+                                   kSumDyXmuGiven, kCounts};
+constexpr bool is_output(Slot slot) { return slot <= kRunningVar; }
+constexpr bool is_input(Slot slot) { return slot >= kRunningMean; }
 
 const char* name(Op op);
 const char* name(Slot slot);
@@ -40,13 +85,20 @@ struct Problem {
   Op op = Op::kLayerNorm;
   std::array<TensorSpec, kSlotCount> tensor;
   std::array<Values, kSlotCount> value;  // of the inputs
-  Slot dx_shares = kDx;                  // the input whose storage and layout dx has; kDx: its own
+  Slot dx_shares = kDx;  // the input whose storage and layout dx, or y, has; kDx: its own
   double eps = 0;
+  double momentum = 0;
   bool training = true;
   int channel_axis = 1;
 
-  Format data_format() const { return tensor[kDy].format; }
   bool has(Slot slot) const { return tensor[slot].present(); }
+  // The big input that every norm has, and the big output that may lie in its place.
+  Slot big_input() const { return has(kDy) ? kDy : kX; }
+  Slot big_output() const { return op == Op::kForward ? kY : kDx; }
+  // GatherStats has no big tensors; its arithmetic is that of f32 data.
+  Format data_format() const {
+    return op == Op::kGatherStats ? Format::kF32 : tensor[big_input()].format;
+  }
 };
 
 // Row norms: rows x columns. BatchNorm: outer x channels x inner, around the channel axis.
@@ -67,7 +119,9 @@ TensorSpec contiguous(Format format, std::vector<std::int64_t> shape);
 void settle(const TensorSpec& spec, Values& values);
 void settle(Problem& problem);
 
-reference::Gradients reference_gradients(const Problem& problem);
+reference::Gradients reference_gradients(const Problem& problem);  // of the backward operators
+reference::Forward reference_forward(const Problem& problem);
+reference::Whole reference_whole(const Problem& problem);  // of GatherStats
 
 std::string describe(const TensorSpec& spec);
 std::string describe(const Problem& problem);

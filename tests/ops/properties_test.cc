@@ -68,7 +68,7 @@ GroupSum sum_group(const Problem& p, const Values& dx, const Gradients& exact,
   GroupSum out;
   for (const std::size_t i : index) {
     const auto verdict = within_bound(dx[i], exact.dx.value[i], exact.dx.scale[i], p.data_format(),
-                                      p.data_format(), reference::Output::kDx);
+                                      p.data_format(), reference::Output::kElement);
     out.sum += Quad{dx[i]} * factor(i);
     out.allowance += Quad{verdict.allowance} * std::fabs(factor(i));
   }

@@ -53,7 +53,7 @@ TEST_P(SameBits, OnEveryInstructionSet) {
 
 TEST_P(SameBits, InPlaceAndAgain) {
   for_examples([](const Problem& p, const Outputs& expected) {
-    for (const Slot slot : {kDx, kDy, p.has(kX) ? kX : kXHat}) {
+    for (const Slot slot : {kDx, p.big_input(), p.has(kX) ? kX : kXHat}) {
       Problem shared = p;
       shared.dx_shares = slot;
       for (const normgrad::Isa isa : available_isas()) {
@@ -70,8 +70,8 @@ TEST_P(SameBits, AtAnyAddress) {
   const Outputs expected = run_library(p, {1, normgrad::Isa::kPlain, 0});
   for (const normgrad::Isa isa : available_isas()) {
     for (std::size_t shift = 0; shift < 64; shift += shift < 8 ? 1 : 3) {
-      for (const Slot moved :
-           {kDx, kDy, p.has(kX) ? kX : kXHat, kSlotCount}) {  // kSlotCount: all together
+      for (const Slot moved : {p.big_output(), p.big_input(), p.has(kX) ? kX : kXHat,
+                               kSlotCount}) {  // kSlotCount: all together
         Problem at = p;
         for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
           if (moved != kSlotCount && slot != moved) continue;
@@ -87,14 +87,14 @@ TEST_P(SameBits, AtAnyAddress) {
 // Padded, permuted and reversed layouts of the same values.
 TEST_P(SameBits, WithAnyStrides) {
   for_examples([](const Problem& p, const Outputs& expected) {
-    const LastStride last = p.op == Op::kBatchNorm ? LastStride::kAny : LastStride::kOne;
+    const LastStride last = is_channel_norm(p.op) ? LastStride::kAny : LastStride::kOne;
     Random random(5);
     for (int round = 0; round < 8; ++round) {
       Problem strided = p;
       for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
         TensorSpec& spec = strided.tensor[slot];
         if (!spec.present()) continue;
-        const bool big = spec.shape == p.tensor[kDy].shape;
+        const bool big = spec.shape == p.tensor[p.big_input()].shape;
         spec = random_layout(random, spec.format, spec.shape, Role::kOutput,
                              big ? last : LastStride::kAny);
       }
@@ -109,7 +109,7 @@ TEST_P(SameBits, WithAnyStrides) {
 TEST_P(SameBits, WithExpandedInputs) {
   const auto [form, data] = GetParam();
   Problem p = example(form, data, {6, 5, 35});
-  for (const Slot slot : {kDy, p.has(kX) ? kX : kXHat}) {
+  for (const Slot slot : {p.big_input(), p.has(kX) ? kX : kXHat}) {
     for (std::size_t d = 0; d < 2; ++d) {
       Problem expanded = p;
       expanded.tensor[slot].strides[d] = 0;
@@ -123,29 +123,56 @@ TEST_P(SameBits, WithExpandedInputs) {
   }
 }
 
-// Outputs that are not wanted change nothing in those that are.
+// Outputs that are not wanted change nothing in those that are: each alone, and each left out.
 TEST_P(SameBits, WithAnyOutputsLeftOut) {
   for_examples([](const Problem& p, const Outputs& expected) {
-    for (std::size_t wanted = 1; wanted < 8; ++wanted) {
-      Problem some = p;
-      for (const Slot slot : kOutputs) {
-        if ((wanted >> slot & 1) == 0) some.tensor[slot] = {};
+    for (const Slot chosen : kOutputs) {
+      for (const bool alone : {true, false}) {
+        Problem some = p;
+        std::size_t left = 0;
+        for (const Slot slot : kOutputs) {
+          if ((slot == chosen) != alone) some.tensor[slot] = {};
+          left += some.has(slot);
+        }
+        if (!p.has(chosen) || left == 0) continue;
+        EXPECT_EQ(first_difference(some, run_library(some, {2, normgrad::Isa::kAvx2, 1}), expected),
+                  "")
+            << name(chosen) << (alone ? " alone" : " left out");
       }
-      if (!some.has(kDx) && !some.has(kDw) && !some.has(kDb)) continue;
-      EXPECT_EQ(first_difference(some, run_library(some, {2, normgrad::Isa::kAvx2, 1}), expected),
-                "")
-          << wanted;
     }
   });
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, SameBits,
-                         testing::Combine(testing::ValuesIn(kForms),
+                         testing::Combine(testing::ValuesIn(kNormForms),
                                           testing::ValuesIn(kDataFormats)),
                          [](const auto& param_info) {
                            return std::string(name(std::get<0>(param_info.param))) + "_" +
                                   reference::facts(std::get<1>(param_info.param)).name;
                          });
+
+// GatherStats has no big tensors: its bits by instruction set, thread count and layout.
+TEST(SameBitsOfGatherStats, WhateverRunsIt) {
+  for (const Format data : kDataFormats) {
+    for (const Shape& shape : std::vector<Shape>{{2, 3}, {8, 257}, {17, 3000}}) {
+      const Problem p = example(Form::kGatherStats, data, shape);
+      SCOPED_TRACE(title(p));
+      const Outputs expected = run_library(p, {1, normgrad::Isa::kPlain, 0});
+      Random random(6);
+      for (const normgrad::Isa isa : available_isas()) {
+        for (const int threads : {1, 2, 3, 7}) {
+          Problem strided = p;
+          for (TensorSpec& spec : strided.tensor) {
+            if (!spec.present()) continue;
+            spec = random_layout(random, spec.format, spec.shape, Role::kOutput, LastStride::kAny);
+          }
+          EXPECT_EQ(first_difference(p, run_library(strided, {threads, isa, 1}), expected), "")
+              << name(isa) << " " << threads << " threads " << describe(strided);
+        }
+      }
+    }
+  }
+}
 
 TEST(InstructionSets, EachOneOfThisProcessorTakesEffect) {
   for (const normgrad::Isa isa : available_isas()) EXPECT_EQ(normgrad::set_isa(isa), isa);

@@ -21,7 +21,12 @@ class Storage {
   Bits read() const;
   void* data() { return bytes_.data() + origin_; }  // of element (0, ..., 0)
 
+  // The whole of it, guards included, for what keeps it elsewhere; element (0, ..., 0) is there.
+  std::vector<std::uint8_t>& bytes() { return bytes_; }
+  std::size_t origin() const { return origin_; }
+
   void remember() { image_ = bytes_; }
+  void restore() { bytes_ = image_; }
   // "" if no byte changed since remember(), those of the elements excepted if they are writable.
   std::string changes(bool elements_writable) const;
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/values_batch_norm.h"
+
 namespace ops_test {
 namespace {
 
@@ -15,7 +17,7 @@ struct Groups {
   bool rows;
   std::size_t count, inner, channels, columns;
 
-  explicit Groups(const Problem& p) : rows(p.op != Op::kBatchNorm) {
+  explicit Groups(const Problem& p) : rows(is_row_norm(p.op)) {
     const RowExtents r = row_extents(p);
     const ChannelExtents c = rows ? ChannelExtents{1, 1, 1} : channel_extents(p);
     columns = r.columns, inner = c.inner, channels = c.channels;
@@ -158,9 +160,9 @@ double standardized(double x, double mean, double sigma) {
 // multiply a difference that is 0 but for rounding in a channel of two elements: its sign means
 // nothing.)
 void poke(Problem& p, Random& random, double value) {
-  const Slot x = p.has(kX) ? kX : kXHat;
+  const Slot x = p.has(kX) ? kX : kXHat, dy = p.big_input();
   const Slot slot =
-      p.has(kW) && p.op != Op::kBatchNorm ? random.pick({kDy, x, kW}) : random.pick({kDy, x});
+      p.has(kW) && is_row_norm(p.op) ? random.pick({dy, x, kW}) : random.pick({dy, x});
   Values& values = p.value[slot];
   if (!values.empty()) values[random.below(values.size())] = value;
 }
@@ -170,12 +172,46 @@ void poke(Problem& p, Random& random, double value) {
 bool zero_sigma_is_clear(const Problem& p) { return !p.has(kXHat) || row_extents(p).columns != 2; }
 
 void break_statistic(Problem& p, Random& random) {
-  for (const Slot slot : {kMean, kRstd, kSigma, kVar}) {
+  for (const Slot slot : {kMean, kRstd, kSigma, kVar, kRunningVar, kSumDyXmuGiven}) {
     if (!p.has(slot) || p.value[slot].empty()) continue;
     const double zero = zero_sigma_is_clear(p) ? 0.0 : 1.0;
     p.value[slot][random.below(p.value[slot].size())] =
         random.pick({zero, -1.0, HUGE_VAL, std::nan("")});
   }
+}
+
+void fill_norm(Problem& p, DataClass data_class, Random& random) {
+  Generator generator{p, data_class, random};
+  const std::size_t count = element_count(p.tensor[p.big_input()]);
+  Values x(count);
+  if (p.has(kDy)) p.value[kDy].resize(count);
+  for (std::size_t i = 0; i < p.value[kDy].size(); ++i) p.value[kDy][i] = generator.dy(i);
+  for (std::size_t i = 0; i < count; ++i) x[i] = generator.x(i);
+  settle(p.has(kX) ? p.tensor[kX] : contiguous(p.data_format(), p.tensor[p.big_input()].shape), x);
+
+  const Groups groups(p);
+  const Statistics s = statistics(p, x);
+  const double eps =
+      is_channel_norm(p.op) ? p.eps : random.pick({zero_sigma_is_clear(p) ? 0.0 : 1e-5, 1e-5});
+  fill_statistics(p, s, eps, data_class == DataClass::kUnrelated, random);
+  for (std::size_t i = 0; i < count && p.has(kXHat); ++i) {
+    const std::size_t g = groups.place(i).group;
+    p.value[kXHat].push_back(standardized(x[i], s.mean[g], std::sqrt(s.var[g] + eps)));
+  }
+  if (p.has(kX)) p.value[kX] = x;
+  if (p.has(kW)) p.value[kW].resize(element_count(p.tensor[kW]));
+  for (double& w : p.value[kW]) w = generator.w();
+  if (p.has(kB)) p.value[kB].resize(element_count(p.tensor[kB]));
+  for (double& b : p.value[kB]) b = generator.w() - 1;
+  fill_running(p, random);
+  if (p.op == Op::kElemtBackward) fill_sums(p, data_class == DataClass::kUnrelated, random);
+
+  if (data_class == DataClass::kOneHot && count > 0 && p.has(kDy))
+    p.value[kDy][random.below(count)] = random.normal();
+  if (data_class == DataClass::kSpecial)
+    poke(p, random, random.pick({std::nan(""), HUGE_VAL, -HUGE_VAL}));
+  if (data_class == DataClass::kBadStatistics) break_statistic(p, random);
+  settle(p);
 }
 
 }  // namespace
@@ -189,33 +225,7 @@ const char* name(DataClass data_class) {
 }
 
 void fill(Problem& p, DataClass data_class, Random& random) {
-  Generator generator{p, data_class, random};
-  const std::size_t count = element_count(p.tensor[kDy]);
-  Values x(count);
-  p.value[kDy].resize(count);
-  for (std::size_t i = 0; i < count; ++i) p.value[kDy][i] = generator.dy(i);
-  for (std::size_t i = 0; i < count; ++i) x[i] = generator.x(i);
-  settle(p.has(kX) ? p.tensor[kX] : contiguous(p.data_format(), p.tensor[kDy].shape), x);
-
-  const Groups groups(p);
-  const Statistics s = statistics(p, x);
-  const double eps =
-      p.op == Op::kBatchNorm ? p.eps : random.pick({zero_sigma_is_clear(p) ? 0.0 : 1e-5, 1e-5});
-  fill_statistics(p, s, eps, data_class == DataClass::kUnrelated, random);
-  for (std::size_t i = 0; i < count && p.has(kXHat); ++i) {
-    const std::size_t g = groups.place(i).group;
-    p.value[kXHat].push_back(standardized(x[i], s.mean[g], std::sqrt(s.var[g] + eps)));
-  }
-  if (p.has(kX)) p.value[kX] = x;
-  if (p.has(kW)) p.value[kW].resize(element_count(p.tensor[kW]));
-  for (double& w : p.value[kW]) w = generator.w();
-
-  if (data_class == DataClass::kOneHot && count > 0)
-    p.value[kDy][random.below(count)] = random.normal();
-  if (data_class == DataClass::kSpecial)
-    poke(p, random, random.pick({std::nan(""), HUGE_VAL, -HUGE_VAL}));
-  if (data_class == DataClass::kBadStatistics) break_statistic(p, random);
-  settle(p);
+  p.op == Op::kGatherStats ? fill_parts(p, data_class, random) : fill_norm(p, data_class, random);
 }
 
 }  // namespace ops_test

@@ -1,7 +1,8 @@
 // db = sum(dy);  q = sum(dy*(x - mean));  dw = s*q;  s = rstd, or 1/sqrt(var + eps), or 1.
 // Training:  dx = (w*s)*((dy - db/M) - (x - mean)*(s*dw/M)), the row norm's derivation with the
 // weight outside, since it is constant along the reduced axes. Inference: the statistics are
-// constants, dx = dy*(s*w).
+// constants, dx = dy*(s*w). SyncBatchNorm's second half: the training row with the
+// sums that are given, M = sum(counts).
 #include "reference/gradients.h"
 
 namespace reference {
@@ -44,8 +45,8 @@ Sums sum_channel(const ChannelNorm& in, const Channel& channel, Magnitudes& seen
   return out;
 }
 
-void set_dx(const ChannelNorm& in, const Channel& channel, const Sums& sums, Expected& dx) {
-  const Quad s = channel.s, m = static_cast<double>(channel.index.size());
+void set_dx(const ChannelNorm& in, const Channel& channel, const Sums& sums, Quad m, Expected& dx) {
+  const Quad s = channel.s;
   const Quad dw = s * sums.gx;
   for (const std::size_t i : channel.index) {
     const Quad dy = in.dy[i], centred = in.x[i] - channel.mean;
@@ -66,15 +67,35 @@ Gradients batch_norm_backward(const ChannelNorm& in) {
                 Expected(in.channels),
                 Expected(in.channels),
                 {},
-                {}};
+                {},
+                Expected(in.channels),
+                Expected(in.channels)};
   if (in.outer * in.inner == 0) return out;
   for (std::size_t c = 0; c < in.channels; ++c) {
     const Channel channel = read_channel(in, c);
     const Sums sums = sum_channel(in, channel, out.seen);
     out.rstd.note(channel.s);
-    set_dx(in, channel, sums, out.dx);
+    set_dx(in, channel, sums, static_cast<double>(channel.index.size()), out.dx);
     out.dw.set(c, channel.s * sums.gx, magnitude(channel.s) * sums.size_gx);
     out.db.set(c, sums.g, sums.size_g);
+    out.sum_dy.set(c, sums.g, sums.size_g);
+    out.sum_dy_xmu.set(c, sums.gx, sums.size_gx);
+  }
+  return out;
+}
+
+Gradients batch_norm_elemt_backward(const ChannelNorm& in) {
+  Gradients out;
+  out.dx = Expected(in.outer * in.channels * in.inner);
+  Quad m = 0;
+  for (const double count : in.counts) m += count;
+  for (std::size_t c = 0; c < in.channels && in.outer * in.inner > 0; ++c) {
+    const Channel channel = read_channel(in, c);
+    sum_channel(in, channel, out.seen);
+    out.rstd.note(channel.s);
+    const Quad sum = in.sum_dy[c], sum_xmu = in.sum_dy_xmu[c];
+    set_dx(in, channel, {sum, sum_xmu, magnitude(sum), magnitude(sum_xmu)}, m, out.dx);
+    for (const Quad coefficient : {sum / m, channel.s * sum_xmu / m}) out.seen.note(coefficient);
   }
   return out;
 }

@@ -7,7 +7,9 @@
 
 namespace reference {
 
-enum class Output { kDx, kDw, kDb };
+// What an output is: elements of a big tensor (dx, y), sums over one (dw, db, sum_dy, sum_dy_xmu),
+// or forward statistics, which are f64 whatever the data.
+enum class Output { kElement, kSum, kStatistic };
 
 struct Verdict {
   bool pass = false;

@@ -7,9 +7,9 @@ namespace reference {
 namespace {
 
 bool f32_passes(double y, double r, double T) {
-  return within_bound(y, r, T, Format::kF32, Format::kF32, Output::kDx).pass;
+  return within_bound(y, r, T, Format::kF32, Format::kF32, Output::kElement).pass;
 }
-bool f16_passes(double y, double r, double T, Output which = Output::kDx) {
+bool f16_passes(double y, double r, double T, Output which = Output::kElement) {
   return within_bound(y, r, T, Format::kF16, Format::kF16, which).pass;
 }
 
@@ -28,7 +28,9 @@ TEST(Criterion, HalfAnUlpAndTheScale) {
   EXPECT_FALSE(f32_passes(1.0, 1.0 + half + c, 0.99));
   EXPECT_TRUE(f32_passes(1.0, 1.0 + half + c, 1.0));
   EXPECT_TRUE(f16_passes(0, std::ldexp(1.0, -25) + std::ldexp(1.0, -19), 1.0));
-  EXPECT_FALSE(f16_passes(0, std::ldexp(1.0, -25) + std::ldexp(1.0, -19), 1.0, Output::kDw));
+  EXPECT_FALSE(f16_passes(0, std::ldexp(1.0, -25) + std::ldexp(1.0, -19), 1.0, Output::kSum));
+  EXPECT_TRUE(f16_passes(0, std::ldexp(1.0, -25) + c, 1.0, Output::kStatistic));
+  EXPECT_FALSE(f16_passes(0, std::ldexp(1.0, -25) + 2 * c, 1.0, Output::kStatistic));
 }
 
 TEST(Criterion, ClassesMustAgree) {

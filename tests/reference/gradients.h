@@ -35,6 +35,7 @@ struct Gradients {
   Expected dx, dw, db;
   Magnitudes seen;  // of dy, w, x, x - mean, x_hat
   Magnitudes rstd;
+  Expected sum_dy = Expected(), sum_dy_xmu = Expected();  // BatchNorm
 };
 
 // Either x_hat and sigma, or x, mean and rstd; for RMSNorm x, and rstd or nothing.
@@ -52,11 +53,15 @@ struct ChannelNorm {
   std::vector<double> w, mean, rstd, var;  // channels
   double eps = 0;
   bool training = true;
+  // For the second half of SyncBatchNorm: sums over all devices, and their elements per channel.
+  std::vector<double> sum_dy{}, sum_dy_xmu{};  // channels
+  std::vector<double> counts{};
 };
 
 Gradients layer_norm_backward(const RowNorm& in);
 Gradients rms_norm_backward(const RowNorm& in);
 Gradients batch_norm_backward(const ChannelNorm& in);
+Gradients batch_norm_elemt_backward(const ChannelNorm& in);  // dx alone
 
 }  // namespace reference
 

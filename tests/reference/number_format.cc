@@ -8,7 +8,7 @@ namespace {
 
 constexpr FormatFacts kFacts[] = {
     {"none", 0, 0, 0, 0},      {"f16", 2, 11, -14, 15},     {"bf16", 2, 8, -126, 127},
-    {"f32", 4, 24, -126, 127}, {"f64", 8, 53, -1022, 1023},
+    {"f32", 4, 24, -126, 127}, {"f64", 8, 53, -1022, 1023}, {"i32", 4, 31, 0, 30},
 };
 
 struct Fields {
@@ -48,6 +48,7 @@ const FormatFacts& facts(Format format) { return kFacts[static_cast<int>(format)
 
 double decode(Format format, std::uint64_t bits) {
   if (format == Format::kF64) return std::bit_cast<double>(bits);
+  if (format == Format::kI32) return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
   const FormatFacts& f = facts(format);
   const bool negative = (bits >> (total_bits(f) - 1)) & 1;
   const std::uint64_t exponent = (bits >> fraction_bits(f)) & all_ones(exponent_bits(f));
@@ -65,6 +66,7 @@ double decode(Format format, std::uint64_t bits) {
 
 std::uint64_t encode(Format format, double value) {
   if (format == Format::kF64) return std::bit_cast<std::uint64_t>(value);
+  if (format == Format::kI32) return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
   const FormatFacts& f = facts(format);
   const bool negative = std::signbit(value);
   const std::uint64_t top = all_ones(exponent_bits(f));

@@ -1,4 +1,5 @@
-// f16, bf16, f32 and f64 as bit patterns, decoded and rounded from the definition of the formats.
+// f16, bf16, f32 and f64 as bit patterns, decoded and rounded from the definition of the formats;
+// and i32, for counts.
 #ifndef TESTS_REFERENCE_NUMBER_FORMAT_H
 #define TESTS_REFERENCE_NUMBER_FORMAT_H
 
@@ -7,7 +8,7 @@
 
 namespace reference {
 
-enum class Format { kNone, kF16, kBF16, kF32, kF64 };
+enum class Format { kNone, kF16, kBF16, kF32, kF64, kI32 };
 
 struct FormatFacts {
   const char* name;

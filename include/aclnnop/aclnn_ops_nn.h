@@ -1,0 +1,14 @@
+/* All operators of libopapi_nn. */
+#ifndef NORMGRAD_ACLNNOP_ACLNN_OPS_NN_H
+#define NORMGRAD_ACLNNOP_ACLNN_OPS_NN_H
+
+#include "aclnn_batch_norm.h"
+#include "aclnn_batch_norm_backward.h"
+#include "aclnn_batch_norm_backward_reduce.h"
+#include "aclnn_batch_norm_elemt.h"
+#include "aclnn_batch_norm_elemt_backward.h"
+#include "aclnn_batch_norm_gather_stats_with_counts.h"
+#include "aclnn_batch_norm_stats.h"
+#include "aclnn_fast_batch_norm_backward.h"
+
+#endif

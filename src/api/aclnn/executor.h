@@ -1,0 +1,64 @@
+// What phase 1 leaves for phase 2: a plan, the addresses it is for, and which of them belongs to
+// which argument of the operator. It holds copies only; the caller's tensors may be gone.
+#ifndef NORMGRAD_API_ACLNN_EXECUTOR_H
+#define NORMGRAD_API_ACLNN_EXECUTOR_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include "aclnn/acl_meta.h"
+#include "api/acl_status.h"
+#include "core/handle_registry.h"
+#include "normgrad/plan.h"
+
+namespace normgrad::api {
+
+// A tensor argument of the operator.
+struct TensorSlot {
+  const char* name;
+  bool given;                     // not null in phase 1
+  int argument = -1;              // of the plan; -1: it has no part in the computation
+  std::int64_t offset_bytes = 0;  // from tensorData to element (0, ..., 0)
+};
+
+inline constexpr int kMaxSlots = 10;
+
+}  // namespace normgrad::api
+
+struct aclOpExecutor {
+  static constexpr normgrad::HandleKind kKind = normgrad::HandleKind::kAclOpExecutor;
+  // Whether an executor survives phase 2 must be known before it is touched, since another thread
+  // may be consuming it: hence two kinds of handle instead of a flag in here.
+  static constexpr normgrad::HandleKind kRepeatableKind =
+      normgrad::HandleKind::kAclRepeatableOpExecutor;
+
+  const char* op;  // the name of phase 2
+  int inputs;      // slots: inputs, then outputs
+  int slots;
+  normgrad::api::TensorSlot slot[normgrad::api::kMaxSlots];
+  void* data[normgrad::kMaxArguments] = {};  // of the plan's arguments
+  normgrad::Plan plan;                       // none: there is nothing to do
+
+  bool has_work() const { return plan.op != nullptr; }
+
+  void set_address(const normgrad::api::TensorSlot& of, void* address) {
+    if (of.argument < 0) return;
+    // Null stays null, so that it is found out.
+    data[of.argument] =
+        address == nullptr ? nullptr : static_cast<std::byte*>(address) + of.offset_bytes;
+  }
+};
+
+namespace normgrad::api {
+
+inline int refuse_dead_executor(const aclOpExecutor* executor) {
+  return refuse(
+      kAclnnInner,
+      "executor (%p) is not alive: phase 2 or aclDestroyAclOpExecutor destroyed it, or it "
+      "was not made by phase 1 of an operator",
+      static_cast<const void*>(executor));
+}
+
+}  // namespace normgrad::api
+
+#endif

@@ -1,0 +1,71 @@
+#include "api/aclnn/operator.h"
+
+#include "core/layout.h"
+
+namespace normgrad::api {
+namespace {
+
+DataType to_data_type(aclDataType dtype) {
+  switch (static_cast<int>(dtype)) {
+    case ACL_FLOAT16:
+      return DataType::kF16;
+    case ACL_BF16:
+      return DataType::kBF16;
+    case ACL_FLOAT:
+      return DataType::kF32;
+    case ACL_INT32:
+      return DataType::kI32;
+    default:  // all that no operator takes
+      return DataType::kOther;
+  }
+}
+
+// The checks have passed: its rank is at most kMaxRank.
+void set_tensor(const Operand& operand, Tensor* tensor) {
+  const aclTensor& given = *operand.tensor;
+  tensor->name = operand.name;
+  tensor->dtype = to_data_type(given.dtype);
+  tensor->rank = static_cast<int>(given.shape.size());
+  std::copy(given.shape.begin(), given.shape.end(), tensor->shape);
+  std::copy(given.strides.begin(), given.strides.end(), tensor->strides);
+}
+
+constexpr double kUnitVariance = 1;
+
+}  // namespace
+
+void set_slots(aclOpExecutor& executor, Operands inputs, Operands outputs) {
+  executor.inputs = static_cast<int>(inputs.size());
+  executor.slots = 0;
+  for (const Operands& operands : {inputs, outputs}) {
+    for (const Operand& operand : operands) {
+      executor.slot[executor.slots++] = {operand.name, operand.given};
+    }
+  }
+}
+
+void set_tensors(Bindings bindings) {
+  for (const Binding& binding : bindings) {
+    if (binding.operand) set_tensor(binding.operand, binding.tensor);
+  }
+}
+
+void set_argument(aclOpExecutor& executor, const Operand& operand, int argument) {
+  const auto slot = std::find_if(executor.slot, executor.slot + executor.slots,
+                                 [&](const TensorSlot& s) { return s.name == operand.name; });
+  slot->argument = argument;
+  const std::int64_t bytes = size_of(executor.plan.argument[argument].tensor.dtype);
+  // The offset of a tensor without elements is not checked and means nothing.
+  slot->offset_bytes = operand->is_empty() ? 0 : operand->offset * bytes;
+  executor.set_address(*slot, operand->address);
+}
+
+Tensor unit_variance(const char* name, std::int64_t channels) {
+  return {DataType::kF64, 1, {channels}, {0}, name};
+}
+
+void set_unit_variance(aclOpExecutor& executor, int argument) {
+  executor.data[argument] = const_cast<double*>(&kUnitVariance);  // an input: only read
+}
+
+}  // namespace normgrad::api

@@ -1,0 +1,147 @@
+// Phase 2: finds executor and stream, then runs the plan now or hands it to the stream.
+#include <cstring>
+
+#include "acl/acl_rt.h"
+#include "api/aclnn/operator.h"
+#include "core/device_memory.h"
+#include "core/stream.h"
+
+namespace normgrad::api {
+namespace {
+
+struct Workspace {
+  void* address;
+  std::uint64_t bytes;
+};
+
+// An executor for the time of one call: its owner, unless it is repeatable.
+struct Taken {
+  aclOpExecutor* executor = nullptr;
+  std::unique_ptr<aclOpExecutor> owned;
+};
+
+int refuse_other_operator(const char* name, const aclOpExecutor& executor) {
+  return refuse(kAclnnInner, "executor was made by %sGetWorkspaceSize and cannot be run by %s",
+                executor.op, name);
+}
+
+// Of several threads that run one executor that is not repeatable, one gets it.
+int take(const char* name, aclOpExecutor* executor, Taken* taken) {
+  if (executor == nullptr) return refuse_null("executor");
+  taken->executor = executor;
+  const bool repeatable = is_live(executor, aclOpExecutor::kRepeatableKind);
+  if (!repeatable) {
+    if (!unregister_handle(executor, aclOpExecutor::kKind)) return refuse_dead_executor(executor);
+    taken->owned.reset(executor);
+  }
+  if (std::strcmp(executor->op, name) == 0) return 0;
+  const int code = refuse_other_operator(name, *executor);
+  if (!repeatable) publish(std::move(taken->owned), &taken->executor);
+  return code;
+}
+
+int check_workspace(const aclOpExecutor& executor, const Workspace& workspace) {
+  const std::size_t needed = executor.plan.workspace_bytes;
+  if (workspace.address == nullptr && (workspace.bytes > 0 || needed > 0)) {
+    return refuse(kAclnnNullPointer, "workspace is null, but workspaceSize is %llu and %zu needed",
+                  static_cast<unsigned long long>(workspace.bytes), needed);
+  }
+  if (workspace.bytes >= needed) return 0;
+  return refuse(kAclnnInvalid, "workspaceSize is %llu, but %zu bytes of workspace are needed",
+                static_cast<unsigned long long>(workspace.bytes), needed);
+}
+
+int find_stream(aclrtStream handle, Stream** stream) {
+  if (handle == nullptr && aclrtCtxGetCurrentDefaultStream(&handle) != 0) {
+    return refuse(kAclnnRuntime,
+                  "stream is null, which stands for the default stream of the current context, but "
+                  "there is no context: call aclrtSetDevice first");
+  }
+  *stream = static_cast<Stream*>(handle);
+  if (is_live(handle, Stream::kKind)) return 0;
+  return refuse(ACL_ERROR_RT_INVALID_HANDLE,
+                "stream (%p) is not alive: it was destroyed, or it is no stream of this library",
+                handle);
+}
+
+// The core sees the address of a tensor's first element alone. An offset may have led it out of the
+// device memory that tensorData points into.
+bool leaves_device_memory(const TensorSlot& slot, const ByteRange& range, const void* data) {
+  if (slot.offset_bytes == 0) return false;
+  const auto* address = static_cast<const std::byte*>(data) - slot.offset_bytes;
+  return place_of(address, range.begin + slot.offset_bytes, range.end + slot.offset_bytes) ==
+         Place::kOutside;
+}
+
+Status check_addresses(const aclOpExecutor& executor) {
+  for (int i = 0; i < executor.slots; ++i) {
+    const TensorSlot& slot = executor.slot[i];
+    if (slot.argument < 0) continue;
+    const void* data = executor.data[slot.argument];
+    const ByteRange& range = executor.plan.argument[slot.argument].range;
+    if (range.begin == range.end) continue;
+    if (data == nullptr) {
+      return fail(Status::kNullPointer, "%s has elements, but its tensorData is null", slot.name);
+    }
+    if (!leaves_device_memory(slot, range, data)) continue;
+    return fail(Status::kBadParam,
+                "%s begins %lld bytes behind its tensorData and leaves the device memory there",
+                slot.name, static_cast<long long>(slot.offset_bytes));
+  }
+  return Status::kOk;
+}
+
+Status run(const aclOpExecutor& executor, const Workspace& workspace) {
+  const Status status = check_addresses(executor);
+  if (status != Status::kOk) return status;
+  return normgrad::run(executor.plan, executor.data, workspace.address, workspace.bytes);
+}
+
+Status check_run(const aclOpExecutor& executor, const Workspace& workspace) {
+  const Status status = check_addresses(executor);
+  if (status != Status::kOk) return status;
+  return normgrad::check_run(executor.plan, executor.data, workspace.address, workspace.bytes);
+}
+
+class OperatorWork : public Work {
+ public:
+  OperatorWork(std::unique_ptr<aclOpExecutor> executor, const Workspace& workspace)
+      : executor_(std::move(executor)), workspace_(workspace) {}
+
+  // The memory may have been freed since phase 2.
+  int run() override {
+    const Status status = guarded(executor_->op, [&] { return api::run(*executor_, workspace_); });
+    return status == Status::kOk ? 0 : ACL_ERROR_RT_INTERNAL_ERROR;
+  }
+
+ private:
+  std::unique_ptr<aclOpExecutor> executor_;
+  Workspace workspace_;
+};
+
+int submit(Taken& taken, const Workspace& workspace, Stream& stream) {
+  NORMGRAD_ACLNN_TRY(to_aclnn(check_run(*taken.executor, workspace)));
+  auto executor =
+      taken.owned ? std::move(taken.owned) : std::make_unique<aclOpExecutor>(*taken.executor);
+  stream.submit(std::make_unique<OperatorWork>(std::move(executor), workspace));
+  return 0;
+}
+
+}  // namespace
+
+int phase_two(const char* name, void* workspace_address, std::uint64_t workspace_bytes,
+              aclOpExecutor* executor, aclrtStream stream_handle) {
+  return aclnn_entry(name, [&] {
+    const Workspace workspace{workspace_address, workspace_bytes};
+    Taken taken;
+    NORMGRAD_ACLNN_TRY(take(name, executor, &taken));
+    NORMGRAD_ACLNN_TRY(check_workspace(*executor, workspace));
+    Stream* stream = nullptr;
+    NORMGRAD_ACLNN_TRY(find_stream(stream_handle, &stream));
+    if (!executor->has_work()) return 0;
+    if (!stream->is_inline()) return submit(taken, workspace, *stream);
+    return stream->run_inline([&] { return to_aclnn(run(*executor, workspace)); });
+  });
+}
+
+}  // namespace normgrad::api

@@ -1,0 +1,102 @@
+// Eight threads submit to four streams at once: every result is that of the serial run.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "aclnn/call.h"
+#include "aclnn/device.h"
+
+namespace aclnn_test {
+namespace {
+
+constexpr std::size_t kThreads = 8, kStreams = 4, kOperations = 500, kCalls = 20;
+constexpr std::size_t kMostElements = 4000;
+constexpr std::uint64_t kSeed = 50000000;
+
+// Small ones, all operators in turn.
+std::vector<Case> small_cases(std::uint64_t seed) {
+  std::vector<Case> out;
+  for (std::size_t index = 0; out.size() < kCalls; ++index) {
+    const Api api = kApis[out.size() % std::size(kApis)];
+    Case c = make_case(api, seed, index, true);
+    const ops_test::Slot big = api == Api::kGatherStats ? ops_test::kMean : c.problem.big_input();
+    if (element_count(c.problem.tensor[big]) <= kMostElements) out.push_back(std::move(c));
+  }
+  return out;
+}
+
+struct Expectation {
+  std::unique_ptr<Call> call;
+  Outputs outputs;
+};
+
+// A call stays on one stream, so that its next run comes after its last one.
+class Client {
+ public:
+  Client(std::vector<Expectation> calls, const aclrtStream* streams)
+      : calls_(std::move(calls)), streams_(streams) {}
+
+  void operator()() {
+    const Device device;
+    for (std::size_t done = 0; done < kOperations && failure_.empty(); done += calls_.size()) {
+      round();
+    }
+  }
+  const std::string& failure() const { return failure_; }
+
+ private:
+  void note(const std::string& failure, const Call& call) {
+    if (!failure.empty() && failure_.empty()) {
+      failure_ = failure + " in " + call.what().description();
+    }
+  }
+  void round() {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      if (!calls_[i].call->reset()) note("no device memory", *calls_[i].call);
+      note(calls_[i].call->start(streams_[i % kStreams]), *calls_[i].call);
+    }
+    for (std::size_t s = 0; s < kStreams; ++s) {
+      const aclError code = aclrtSynchronizeStream(streams_[s]);
+      if (code != ACL_SUCCESS && failure_.empty()) failure_ = complaint("synchronize", code);
+    }
+    for (const Expectation& e : calls_) {
+      note(first_difference(e.call->what().problem, e.call->finish(), e.outputs), *e.call);
+    }
+  }
+
+  std::vector<Expectation> calls_;
+  const aclrtStream* streams_;
+  std::string failure_;
+};
+
+std::vector<Expectation> serially(const std::vector<Case>& cases) {
+  std::vector<Expectation> out;
+  for (const Case& c : cases) {
+    auto call = std::make_unique<Call>(c);
+    EXPECT_TRUE(call->reset());
+    EXPECT_EQ(call->start(nullptr), "") << c.description();
+    EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
+    Outputs outputs = call->finish();
+    EXPECT_EQ(first_difference(c.problem, outputs, run_library(c.problem)), "");
+    out.push_back({std::move(call), std::move(outputs)});
+  }
+  return out;
+}
+
+TEST(Concurrency, ResultsAreThoseOfTheSerialRun) {
+  const Device device;
+  const Stream streams[kStreams];
+  aclrtStream handles[kStreams];
+  for (std::size_t s = 0; s < kStreams; ++s) handles[s] = streams[s].get();
+  std::vector<Client> clients;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    clients.emplace_back(serially(small_cases(kSeed + t * 100000)), handles);
+  }
+  std::vector<std::thread> threads;
+  for (Client& client : clients) threads.emplace_back(std::ref(client));
+  for (std::thread& thread : threads) thread.join();
+  for (const Client& client : clients) EXPECT_EQ(client.failure(), "");
+}
+
+}  // namespace
+}  // namespace aclnn_test

@@ -1,0 +1,245 @@
+// The edges of BatchNorm's forward and of SyncBatchNorm: nothing to reduce, one element, no
+// variance, poison, what is absent, what is refused.
+#include <gtest/gtest.h>
+
+#include "normgrad/last_error.h"
+#include "ops/check.h"
+#include "ops/examples.h"
+#include "ops/library.h"
+#include "ops/operators.h"
+
+namespace ops_test {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+Outputs run(const Problem& p) {
+  Outputs out = run_library(p, {2, normgrad::Isa::kAvx2, 1});
+  EXPECT_EQ(out.failure, "") << describe(p);
+  return out;
+}
+
+void expect_within_bound(const Problem& p) {
+  Tally tally;
+  for (const normgrad::Isa isa : available_isas()) {
+    EXPECT_EQ(check(p, run_library(p, {2, isa, 1}), tally), "") << describe(p) << " " << name(isa);
+  }
+}
+
+Problem filled(Form form, Format data, Shape shape, double value) {
+  Problem p = layout(form, data, std::move(shape));
+  for (const Slot slot : kInputs) {
+    if (p.has(slot)) p.value[slot] = Values(element_count(p.tensor[slot]), value);
+  }
+  return p;
+}
+
+// Outputs are full of garbage before the call (storage.cc).
+TEST(NoElements, SumsAreZeroAndStatisticsUndefined) {
+  for (const Format data : kDataFormats) {
+    for (const Shape& shape : std::vector<Shape>{{0, 5, 3}, {2, 5, 0}, {0, 5}, {3, 5, 0, 4}}) {
+      const Problem sums = filled(Form::kBatchNormSums, data, shape, 1);
+      const Outputs zero = run(sums);
+      for (const Slot slot : {kDw, kDb, kSumDy, kSumDyXmu}) {
+        EXPECT_EQ(zero.bits[slot], Bits(5, 0)) << title(sums) << " " << name(slot);
+      }
+      const Problem p = filled(Form::kForwardTraining, data, shape, 3);
+      const Outputs out = run(p);
+      EXPECT_EQ(out.bits[kMeanOut], Bits(5, 0)) << title(p);
+      for (const Slot slot : {kRstdOut, kVarOut}) {
+        for (const double value : values(p, out, slot)) EXPECT_TRUE(std::isnan(value)) << title(p);
+      }
+      for (const Slot slot : {kRunningMean, kRunningVar}) {
+        EXPECT_EQ(values(p, out, slot), Values(5, 3.0)) << title(p);
+      }
+      run(filled(Form::kForwardGiven, data, shape, 1));
+      run(filled(Form::kElemtBackward, data, shape, 1));
+    }
+  }
+}
+
+TEST(NoElements, NoChannelsIsSuccess) {
+  for (const Form form : kSyncForms) {
+    for (const Shape& shape : std::vector<Shape>{{3, 0, 4}, {0, 0}, {3, 0}}) {
+      run(filled(form, Format::kF32, shape, 1));
+    }
+  }
+  run(filled(Form::kGatherStats, Format::kF32, {3, 0}, 1));
+}
+
+TEST(NoElements, NoDevicesUpdateNothing) {
+  const Problem p = filled(Form::kGatherStats, Format::kF32, {0, 4}, 3);
+  const Outputs out = run(p);
+  EXPECT_EQ(out.bits[kMeanOut], Bits(4, 0));
+  for (const double rstd : values(p, out, kRstdOut)) EXPECT_TRUE(std::isnan(rstd));
+  EXPECT_EQ(values(p, out, kRunningMean), Values(4, 3.0));
+  EXPECT_EQ(values(p, out, kRunningVar), Values(4, 3.0));
+}
+
+// x - mean is 0, so y is b; the unbiased variance of one element is 0/0.
+TEST(OneElement, HasNoVariance) {
+  for (const Format data : kDataFormats) {
+    const Problem p = example(Form::kForwardTraining, data, {1, 40, 1});
+    expect_within_bound(p);
+    const Outputs out = run(p);
+    EXPECT_EQ(values(p, out, kY), p.value[kB]);
+    EXPECT_EQ(values(p, out, kMeanOut), p.value[kX]);
+    EXPECT_EQ(values(p, out, kVarOut), Values(40, 0.0));
+    for (const double var : values(p, out, kRunningVar)) EXPECT_TRUE(std::isnan(var));
+    for (const double mean : values(p, out, kRunningMean)) EXPECT_TRUE(std::isfinite(mean));
+  }
+}
+
+TEST(ConstantChannel, HasAVarianceOfExactlyZero) {
+  for (const Format data : kDataFormats) {
+    for (const double scale : {1.0, 3e-3, 1e4}) {
+      Problem p = example(Form::kForwardTraining, data, {37, 5, 129});
+      for (std::size_t i = 0; i < p.value[kX].size(); ++i) {
+        p.value[kX][i] = scale * (0.1 + static_cast<double>(i / 129 % 5));
+      }
+      settle(p);
+      for (const normgrad::Isa isa : available_isas()) {
+        const Outputs out = run_library(p, {3, isa, 1});
+        EXPECT_EQ(values(p, out, kVarOut), Values(5, 0.0)) << title(p) << " " << name(isa);
+        const double rstd = reference::rounded(Format::kF32, 1 / std::sqrt(p.eps));
+        EXPECT_EQ(values(p, out, kRstdOut), Values(5, rstd));
+        for (std::size_t c = 0; c < 5; ++c) {
+          EXPECT_EQ(values(p, out, kMeanOut)[c], p.value[kX][c * 129]);
+          EXPECT_EQ(values(p, out, kY)[c * 129], p.value[kB][c]);
+        }
+      }
+      p.eps = 0;  // rstd is infinite, and 0*Inf is NaN
+      const Outputs out = run(p);
+      EXPECT_EQ(values(p, out, kRstdOut), Values(5, HUGE_VAL));
+      for (const double y : values(p, out, kY)) ASSERT_TRUE(std::isnan(y));
+    }
+  }
+}
+
+// One element of dy, or of x where there is no dy, reaches its channel; all others keep their bits.
+TEST(Poison, StaysInItsChannel) {
+  for (const Form form : kSyncForms) {
+    for (const Format data : kDataFormats) {
+      for (const double poison : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+        const Problem clean = example(form, data, {20, 7, 37});
+        Problem p = clean;
+        const std::size_t at = (9 * 7 + 4) * 37 + 30;
+        p.value[p.big_input()][at] = poison;
+        expect_within_bound(p);
+        const Outputs got = run(p), expected = run(clean);
+        const bool elementwise = form == Form::kElemtBackward || form == Form::kForwardGiven;
+        for (const Slot slot : kOutputs) {
+          const bool big = slot == p.big_output();
+          for (std::size_t i = 0; i < got.bits[slot].size(); ++i) {
+            const bool hit = big && elementwise ? i == at : (big ? i / 37 % 7 : i) == 4;
+            const double value = decode(p.tensor[slot].format, got.bits[slot][i]);
+            if (hit) {
+              EXPECT_FALSE(std::isfinite(value)) << title(p) << " " << name(slot) << i;
+            } else {
+              ASSERT_EQ(got.bits[slot][i], expected.bits[slot][i]) << title(p) << name(slot) << i;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Poison, OfOneDeviceStaysInItsChannel) {
+  const Problem clean = example(Form::kGatherStats, Format::kF32, {3, 9});
+  for (const Slot slot : {kMean, kRstd}) {
+    Problem p = clean;
+    p.value[slot][9 + 4] = std::nan("");
+    expect_within_bound(p);
+    const Outputs got = run(p), expected = run(clean);
+    for (const Slot output : {kMeanOut, kRstdOut, kRunningMean, kRunningVar}) {
+      for (std::size_t c = 0; c < 9; ++c) {
+        if (c == 4) continue;
+        EXPECT_EQ(got.bits[output][c], expected.bits[output][c]) << name(output) << c;
+      }
+    }
+    EXPECT_TRUE(std::isnan(values(p, got, kRstdOut)[4]));
+  }
+}
+
+// Absent arguments are given the address 16 (library.cc): to look there is to crash.
+TEST(Absent, ParametersHaveTheirDefaults) {
+  for (const Form form : {Form::kForwardGiven, Form::kForwardTraining, Form::kElemtBackward}) {
+    for (const Format data : kDataFormats) {
+      Problem p = example(form, data, {4, 3, 17}), given = p;
+      for (const Slot slot : {kW, kB, kMean, kRstd}) {
+        if (!p.has(slot)) continue;
+        p.tensor[slot] = {}, p.value[slot].clear();
+        given.value[slot] = Values(3, slot == kMean || slot == kB ? 0.0 : 1.0);
+      }
+      expect_within_bound(p);
+      EXPECT_EQ(first_difference(p, run(p), run(given)), "") << title(p);
+    }
+  }
+}
+
+// The running statistics are what they were and what they become, whatever the momentum.
+TEST(Running, MomentumWeighsOldAndNew) {
+  for (const double momentum : {0.0, 1.0, 0.25}) {
+    Problem p = example(Form::kForwardTraining, Format::kF32, {4, 3, 17});
+    for (const Slot slot : {kMeanOut, kRunningMean, kRunningVar}) {
+      p.tensor[slot].format = Format::kF64;
+    }
+    p.momentum = momentum;
+    expect_within_bound(p);
+    const Outputs out = run(p);
+    for (std::size_t c = 0; c < 3; ++c) {
+      const double old = p.value[kRunningMean][c], fresh = values(p, out, kMeanOut)[c];
+      EXPECT_EQ(values(p, out, kRunningMean)[c], (1 - momentum) * old + momentum * fresh);
+      if (momentum != 0) continue;
+      EXPECT_EQ(values(p, out, kRunningVar)[c], p.value[kRunningVar][c]);
+    }
+  }
+}
+
+void expect_refused(const Problem& p, const char* why) {
+  normgrad::Plan plan;
+  EXPECT_NE(make_plan(p, &plan), normgrad::Status::kOk) << why << ": " << describe(p);
+  EXPECT_NE(std::string(normgradGetLastError()), "") << why;
+}
+
+TEST(Refused, WhatTheFormulasCannotUse) {
+  const auto broken = [](Form form, const auto& change) {
+    const Shape shape = form == Form::kGatherStats ? Shape{2, 3} : Shape{4, 3, 17};
+    Problem p = layout(form, Format::kF32, shape);
+    change(p);
+    return p;
+  };
+  for (const Slot slot : {kDx, kDy, kX, kSumDyGiven, kSumDyXmuGiven, kCounts}) {
+    expect_refused(broken(Form::kElemtBackward, [&](Problem& p) { p.tensor[slot] = {}; }),
+                   name(slot));
+  }
+  for (const Slot slot : {kMeanOut, kRstdOut, kMean, kRstd, kCounts}) {
+    expect_refused(broken(Form::kGatherStats, [&](Problem& p) { p.tensor[slot] = {}; }),
+                   name(slot));
+  }
+  for (const Slot slot : {kW, kMean, kSumDyGiven}) {
+    const auto set = [&](const TensorSpec& spec) {
+      return broken(Form::kElemtBackward, [&](Problem& p) { p.tensor[slot] = spec; });
+    };
+    expect_refused(set(contiguous(Format::kI32, {3})), "i32");
+    expect_refused(set(contiguous(Format::kF32, {4})), "another size");
+    expect_refused(set(contiguous(Format::kF32, {3, 1})), "another rank");
+  }
+  expect_refused(
+      broken(Form::kForwardTraining,
+             [](Problem& p) { p.tensor[kX].format = p.tensor[kY].format = Format::kF64; }),
+      "f64 data");
+  expect_refused(
+      broken(Form::kForwardTraining, [](Problem& p) { p.tensor[kRunningVar].strides[0] = 0; }),
+      "an output onto itself");
+  expect_refused(broken(Form::kForwardGiven,
+                        [](Problem& p) { p.tensor[kRunningMean] = contiguous(Format::kF32, {3}); }),
+                 "running statistics of given ones");
+  expect_refused(broken(Form::kGatherStats,
+                        [](Problem& p) { p.tensor[kCounts] = contiguous(Format::kF32, {3}); }),
+                 "counts of other devices");
+}
+
+}  // namespace
+}  // namespace ops_test
