@@ -51,8 +51,14 @@ class BatchNorm : public Workload {
     problem.training = training_;
     must(make_plan(problem, &plan_));
     workspace_.resize(plan_.workspace_bytes);
-    data_ = {dx_.data(), dw_.data(),   db_.data(), dy_.data(), x_.data(),
-             w_.data(),  mean_.data(), nullptr,    var_.data()};
+    data_ = {.dx = dx_.data(),
+             .dw = dw_.data(),
+             .db = db_.data(),
+             .dy = dy_.data(),
+             .x = x_.data(),
+             .w = w_.data(),
+             .mean = mean_.data(),
+             .var = var_.data()};
   }
 
   void run() override { must(normgrad::run(plan_, data_, workspace_.data(), workspace_.size())); }
