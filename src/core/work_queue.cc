@@ -58,7 +58,7 @@ void* WorkQueue::work(void* queue) {
   return nullptr;
 }
 
-// There is pending work and none runs. The lock is held on entry and on return, not in between.
+// There is pending work (drop() may have taken it from under a waiting thread) and none runs. The lock is held on entry and on return, not in between.
 void WorkQueue::run_front(std::unique_lock<std::mutex>& lock) {
   std::unique_ptr<Work> work = std::move(pending_.front());
   pending_.pop_front();
@@ -98,7 +98,7 @@ bool WorkQueue::reached(std::uint64_t position) const {
 bool WorkQueue::finish(std::uint64_t position, Deadline deadline) {
   std::unique_lock lock(mutex_);
   while (completed_ < position) {
-    if (mode_ == StreamMode::kDeferred && !running_) {
+    if (mode_ == StreamMode::kDeferred && !running_ && !pending_.empty()) {
       run_front(lock);
     } else {
       wait(lock, deadline);
