@@ -1,5 +1,5 @@
 // Statistics on the f64 tree for every data type: mean = sum(x)/M, then var = sum((x - mean)^2)/M;
-// y = (x - mean)*(s*w) + b in A. GatherStats: one device after the other, in f64.
+// y = (x - mean)*(s*w) + b in A, where f64 also takes off what rounding left of the mean. GatherStats: one device after the other, in f64.
 #include "ops/channel_walk.h"
 #include "ops/model.h"
 #include "ops/tree.h"
@@ -9,12 +9,16 @@ namespace {
 
 struct Statistics {
   double mean = 0, squares = 0, rstd = 1;
+  double rest = 0;  // of the mean, beyond its f64
 };
 
 Statistics computed(const ChannelWalk& in) {
   const auto x = [&](std::size_t n, std::size_t l) { return in.p.value[kX][in.index(n, l)]; };
   Statistics out;
-  out.mean = tree_sum<double>(in.count_n, in.count_l, x) / in.count();
+  const double sum = tree_sum<double>(in.count_n, in.count_l, x);
+  out.mean = sum / in.count();
+  const double rest = std::fma(-in.count(), out.mean, sum) / in.count();
+  if (std::isfinite(rest)) out.rest = rest;
   out.squares = tree_sum<double>(in.count_n, in.count_l, [&](auto n, auto l) {
     const double centred = x(n, l) - out.mean;
     return centred * centred;
@@ -27,7 +31,7 @@ Statistics given(const ChannelWalk& in) {
   const Problem& p = in.p;
   const double rstd =
       p.has(kVar) ? 1.0 / std::sqrt(p.value[kVar][in.c] + p.eps) : in.parameter(kRstd, 1);
-  return {in.parameter(kMean, 0), 0, rstd};
+  return {in.parameter(kMean, 0), 0, rstd, 0};
 }
 
 void store_statistics(const ChannelWalk& in, const Statistics& s, Outputs& out) {
@@ -50,7 +54,9 @@ void store_y(const ChannelWalk& in, const Statistics& s, Outputs& out) {
   const auto scale = static_cast<A>(s.rstd * in.parameter(kW, 1)),
              b = static_cast<A>(in.parameter(kB, 0));
   in.for_each([&](std::size_t i) {
-    store(in.p, out, kY, i, minus_mean<A>(in.p.value[kX][i], s.mean) * scale + b);
+    A centred = minus_mean<A>(in.p.value[kX][i], s.mean);
+    if (std::is_same_v<A, double>) centred -= static_cast<A>(s.rest);
+    store(in.p, out, kY, i, centred * scale + b);
   });
 }
 

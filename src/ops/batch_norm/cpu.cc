@@ -33,9 +33,14 @@ class BatchNormLoops {
  private:
   using Sum = std::array<double, 1>;
   struct Channel {
-    double mean;
+    double mean, rest;
     ForwardMap<double> map;
   };
+
+  Channel with_mean(const Sum& sum) const {
+    const double mean = sum[0] / n_;
+    return {mean, rest_of_mean(sum[0], n_, mean), {}};
+  }
 
   ForwardMap<double> map_of(std::int64_t channel, double rstd) const {
     return {rstd * parameters_.load(kW, channel, 1), parameters_.load(kB, channel, 0)};
@@ -67,16 +72,16 @@ class BatchNormLoops {
     return map;
   }
 
-  void write_y(std::int64_t channel, std::int64_t chunk, double mean,
-               const ForwardMap<double>& map) const {
-    loops_.write_y(kY, kX, channel, chunk, mean, map, stores_);
+  void write_y(std::int64_t channel, std::int64_t chunk, const Channel& c) const {
+    loops_.write_y(kY, kX, channel, chunk, c.mean, c.rest, c.map, stores_);
   }
 
   void run_given() {
     if (!parameters_.has(kY)) return;
     loops_.each_chunk([&](std::int64_t channel, std::int64_t chunk) NORMGRAD_ATTR {
-      write_y(channel, chunk, parameters_.load(kMean, channel, 0),
-              map_of(channel, parameters_.rstd(kRstd, kVar, channel)));
+      write_y(channel, chunk,
+              {parameters_.load(kMean, channel, 0), 0,
+               map_of(channel, parameters_.rstd(kRstd, kVar, channel))});
       end_stores(stores_);
     });
   }
@@ -88,14 +93,14 @@ class BatchNormLoops {
           const Sum sum = loops_.template add_chunks<1>([&](std::int64_t chunk) NORMGRAD_ATTR {
             return loops_.chunk_sum(kX, channel, chunk);
           });
-          const double mean = sum[0] / n_;
+          Channel c = with_mean(sum);
           const Sum squares = loops_.template add_chunks<1>([&](std::int64_t chunk) NORMGRAD_ATTR {
-            return loops_.chunk_sum_of_squares(kX, channel, chunk, mean);
+            return loops_.chunk_sum_of_squares(kX, channel, chunk, c.mean);
           });
-          const ForwardMap<double> map = finish_channel(channel, mean, squares[0]);
+          c.map = finish_channel(channel, c.mean, squares[0]);
           if (!parameters_.has(kY)) return;
           for (std::int64_t chunk = loops_.chunks(); chunk-- > 0;) {
-            write_y(channel, chunk, mean, map);
+            write_y(channel, chunk, c);
           }
           end_stores(stores_);
         });
@@ -108,7 +113,7 @@ class BatchNormLoops {
         plan_.channel, workspace_,
         [&](std::int64_t channel, std::int64_t chunk)
             NORMGRAD_ATTR { return loops_.chunk_sum(kX, channel, chunk); },
-        [&](std::int64_t channel, const Sum& sum) { channels[channel].mean = sum[0] / n_; });
+        [&](std::int64_t channel, const Sum& sum) { channels[channel] = with_mean(sum); });
     sum_by_chunks<1>(
         plan_.channel, workspace_,
         [&](std::int64_t channel, std::int64_t chunk) NORMGRAD_ATTR {
@@ -119,7 +124,7 @@ class BatchNormLoops {
         });
     if (!parameters_.has(kY)) return;
     loops_.each_chunk([&](std::int64_t channel, std::int64_t chunk) NORMGRAD_ATTR {
-      write_y(channel, chunk, channels[channel].mean, channels[channel].map);
+      write_y(channel, chunk, channels[channel]);
       end_stores(stores_);
     });
   }

@@ -113,10 +113,10 @@ class ChannelLoops {
         });
   }
 
-  // y of one chunk of a channel.
-  void write_y(int y, int x, std::int64_t channel, std::int64_t chunk, double mean,
+  // y of one chunk of a channel. `rest`: what rounding left of the mean.
+  void write_y(int y, int x, std::int64_t channel, std::int64_t chunk, double mean, double rest,
                const ForwardMap<double>& given, Stores stores) const {
-    const Mean m = split(mean);
+    const Mean m = split(mean, rest);
     const ForwardMap<Vec<A>> map{all(static_cast<A>(given.scale)), all(static_cast<A>(given.b))};
     write_segments(
         y, channel, chunk, stores, [&](const Segment& segment, auto&& put) NORMGRAD_INLINE {
@@ -138,8 +138,8 @@ class ChannelLoops {
     Vec<A> high, low;
     bool is_split;  // low is not 0
   };
-  static Mean split(double mean) {
-    const double low = low_part<A>(mean);
+  static Mean split(double mean, double rest = 0) {
+    const double low = std::is_same_v<A, double> ? rest : low_part<A>(mean);
     return {all(static_cast<A>(mean)), all(static_cast<A>(low)), low != 0};
   }
 
