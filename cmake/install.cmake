@@ -1,11 +1,26 @@
-# One prefix that has the shapes of both API families (INFINI_ROOT, and later CANN's). Everything in it is relative to
-# itself: it may be moved.
+# One prefix that has the shapes of both API families (INFINI_ROOT and CANN's). Everything in it is relative to itself:
+# it may be moved.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS normgrad infinirt infiniop EXPORT normgrad-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(acl_libraries ascendcl nnopbase opapi_nn)
+install(TARGETS normgrad infinirt infiniop ${acl_libraries} EXPORT normgrad-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
-# CMake: find_package(normgrad), targets normgrad::normgrad, normgrad::infinirt, normgrad::infiniop.
+# A link that is made in the build directory and installed from there, so that DESTDIR and CPack work.
+function(normgrad_install_link link target destination)
+  file(CREATE_LINK ${target} ${PROJECT_BINARY_DIR}/${link} SYMBOLIC)
+  install(FILES ${PROJECT_BINARY_DIR}/${link} DESTINATION ${destination})
+endfunction()
+
+# The further names that build scripts and dlopen use in CANN. One file is loaded once, whatever the name.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+normgrad_install_link(lib/libacl_rt.so libascendcl.so ${CMAKE_INSTALL_LIBDIR})
+normgrad_install_link(lib/libopapi_math.so libopapi_nn.so ${CMAKE_INSTALL_LIBDIR})
+normgrad_install_link(lib/libopapi.so libopapi_nn.so ${CMAKE_INSTALL_LIBDIR})
+
+# CMake: find_package(normgrad), targets normgrad::normgrad, normgrad::infinirt, normgrad::infiniop, normgrad::ascendcl,
+# normgrad::nnopbase, normgrad::opapi_nn.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/normgrad)
 install(EXPORT normgrad-targets NAMESPACE normgrad:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/normgrad-config.cmake.in ${PROJECT_BINARY_DIR}/normgrad-config.cmake
@@ -23,12 +38,13 @@ function(normgrad_pkg_config library description requires)
   configure_file(cmake/library.pc.in ${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
-normgrad_pkg_config(normgrad "Gradients of normalization layers on CPUs" "")
+normgrad_pkg_config(normgrad "Normalization layers and their gradients on CPUs" "")
 normgrad_pkg_config(infinirt "The InfiniCore runtime for CPUs" "normgrad")
 normgrad_pkg_config(infiniop "InfiniOp's normalization gradients on CPUs" "infinirt normgrad")
+normgrad_pkg_config(ascendcl "The ACL runtime for CPUs" "normgrad")
+normgrad_pkg_config(nnopbase "Tensors and executors of the aclnn operators" "normgrad")
+normgrad_pkg_config(opapi_nn "aclnn's BatchNorm operators on CPUs" "nnopbase ascendcl normgrad")
 
-# What people source, and CANN's second name of the library directory. The link is made in the build directory and
-# installed from there, so that DESTDIR and CPack work.
+# What people source, and CANN's second name of the library directory.
 install(FILES cmake/set_env.sh DESTINATION .)
-file(CREATE_LINK ${CMAKE_INSTALL_LIBDIR} ${PROJECT_BINARY_DIR}/lib64 SYMBOLIC)
-install(FILES ${PROJECT_BINARY_DIR}/lib64 DESTINATION .)
+normgrad_install_link(lib64 ${CMAKE_INSTALL_LIBDIR} .)
