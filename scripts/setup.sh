@@ -78,7 +78,7 @@ install_packages() {
   quietly apt-install.log "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
-# configure PRESET [CMAKE-OPTION...], build PRESET: in build/PRESET, incrementally.
+# configure PRESET [CMAKE-OPTION...], build PRESET [BUILD-OPTION...]: in build/PRESET, incrementally.
 configure() {
   if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
@@ -86,4 +86,4 @@ configure() {
   quietly "configure-$1.log" cmake --preset "$@"
 }
 
-build() { cmake --build --preset "$1" -j"$(nproc)"; }
+build() { cmake --build --preset "$@" -j"$(nproc)"; }
