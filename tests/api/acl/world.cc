@@ -73,11 +73,13 @@ void* new_memory(std::size_t size) {
 
 Hold::Hold(aclrtStream stream) {
   if (mode() != Mode::kAsync) return;
-  const auto wait = [](void* open) {
-    const auto future = *static_cast<std::shared_future<void>*>(open);
-    future.wait();
+  const auto wait = [](void* hold) {  // which may be gone when the gate is open
+    const auto open = static_cast<Hold*>(hold)->open_;
+    static_cast<Hold*>(hold)->begun_.set_value();
+    open.wait();
   };
-  EXPECT_EQ(aclrtLaunchHostFunc(stream, wait, &open_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtLaunchHostFunc(stream, wait, this), ACL_SUCCESS);
+  begun_.get_future().wait();
 }
 
 void Hold::let_go() {

@@ -41,7 +41,8 @@ aclrtStream new_stream();
 aclrtEvent new_event();
 void* new_memory(std::size_t size);
 
-// Keeps a stream busy until it is let go, in the modes in which work waits at all.
+// Keeps a stream of the async mode busy, from now on, until it is let go; in the other modes
+// nothing is needed.
 class Hold {
  public:
   explicit Hold(aclrtStream stream);
@@ -51,6 +52,7 @@ class Hold {
   void let_go();
 
  private:
+  std::promise<void> begun_;
   std::promise<void> gate_;
   std::shared_future<void> open_ = gate_.get_future().share();
   bool held_ = true;
