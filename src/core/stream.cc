@@ -1,5 +1,9 @@
 #include "core/stream.h"
 
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
 namespace normgrad {
 namespace {
 
@@ -16,6 +20,17 @@ struct TakeTheTime : Work {
   }
   const std::shared_ptr<Recording> recording;
 };
+
+struct Streams {
+  std::shared_mutex mutex;
+  std::unordered_map<const void*, std::weak_ptr<Stream>> alive;
+};
+
+// Never destroyed: threads may use streams while static objects go.
+Streams& streams() {
+  static Streams& instance = *new Streams;
+  return instance;
+}
 
 }  // namespace
 
@@ -42,6 +57,11 @@ WorkFailure Mark::take_failure() const {
 
 Stream::Stream(StreamMode mode) : id_(next_id()), queue_(std::make_shared<WorkQueue>(mode)) {}
 
+Stream::~Stream() {
+  unpublish_stream(this);
+  close();
+}
+
 Mark Stream::submit(std::unique_ptr<Work> work) {
   const std::uint64_t position = queue_->submit(std::move(work));
   return Mark(queue_, position);
@@ -60,6 +80,24 @@ std::shared_ptr<Recording> Stream::record() {
     recording->mark = submit(std::make_unique<TakeTheTime>(recording));
   }
   return recording;
+}
+
+std::shared_ptr<Stream> publish_stream(StreamMode mode) {
+  auto stream = std::make_shared<Stream>(mode);
+  const std::lock_guard lock(streams().mutex);
+  streams().alive.emplace(stream.get(), stream);
+  return stream;
+}
+
+std::shared_ptr<Stream> find_stream(const void* handle) {
+  const std::shared_lock lock(streams().mutex);
+  const auto found = streams().alive.find(handle);
+  return found != streams().alive.end() ? found->second.lock() : nullptr;
+}
+
+void unpublish_stream(const void* handle) {
+  const std::lock_guard lock(streams().mutex);
+  streams().alive.erase(handle);
 }
 
 }  // namespace normgrad

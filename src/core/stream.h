@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/environment.h"
-#include "core/handle_registry.h"
 #include "core/work_queue.h"
 #include "normgrad/export.h"
 
@@ -43,10 +42,8 @@ struct Recording {
 
 class NORMGRAD_API Stream {
  public:
-  static constexpr HandleKind kKind = HandleKind::kAclStream;
-
   explicit Stream(StreamMode mode);
-  ~Stream() { close(); }
+  ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -81,6 +78,12 @@ class NORMGRAD_API Stream {
   const int id_;
   const std::shared_ptr<WorkQueue> queue_;
 };
+
+// A stream's handle is its address. It is found while somebody owns it and until it is unpublished;
+// who finds it owns it too, so that another thread may destroy it meanwhile.
+NORMGRAD_API std::shared_ptr<Stream> publish_stream(StreamMode mode);  // may throw std::bad_alloc
+NORMGRAD_API std::shared_ptr<Stream> find_stream(const void* handle);  // null: not alive
+NORMGRAD_API void unpublish_stream(const void* handle);
 
 }  // namespace normgrad
 

@@ -1,9 +1,9 @@
 // Beginning and end. Nothing needs aclInit: it counts, and reads its file so that a mistake in it
 // shows.
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 
-#include "api/acl/json.h"
 #include "api/acl/runtime.h"
 
 namespace normgrad::api {
@@ -37,6 +37,12 @@ int read_file(const char* path, std::string* text) {
   }
   if (std::ferror(file.get()) == 0) return ACL_SUCCESS;
   return refuse(ACL_ERROR_INVALID_FILE, "configPath is \"%s\", which cannot be read", path);
+}
+
+// accept() keeps no tree, so that no text is too deep for it; an object is what begins like one.
+bool is_json_object(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{' && nlohmann::json::accept(text);
 }
 
 // No file, and a file that says nothing, are the same: "".

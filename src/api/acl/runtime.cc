@@ -28,20 +28,9 @@ thread_local int user_functions = 0;
 
 std::shared_ptr<Context> enter_context(Books& all, int device, bool is_primary) {
   auto context = std::make_shared<Context>(device, is_primary);
-  context->default_stream = publish_stream();
+  context->default_stream = publish_stream(environment().streams);
   all.contexts.emplace(context.get(), context);
   return context;
-}
-
-template <class Object>
-std::shared_ptr<Object> find_in_contexts(
-    const void* handle, std::map<const void*, std::shared_ptr<Object>> Context::*objects) {
-  for (const std::shared_ptr<Context>& context : all_contexts()) {
-    const std::lock_guard lock(context->mutex);
-    const auto found = ((*context).*objects).find(handle);
-    if (found != ((*context).*objects).end()) return found->second;
-  }
-  return nullptr;
 }
 
 // Two steps: every handle is dead before the first stream is waited for.
@@ -133,32 +122,17 @@ void release_everything() {
   }
 }
 
-std::shared_ptr<Stream> find_stream(const void* handle) {
-  if (!is_live(handle, Stream::kKind)) return nullptr;
-  const auto stream = find_in_contexts(handle, &Context::streams);
-  if (stream != nullptr) return stream;
+std::shared_ptr<Event> find_event(const void* handle) {
   for (const std::shared_ptr<Context>& context : all_contexts()) {
     const std::lock_guard lock(context->mutex);
-    if (context->default_stream.get() == handle) return context->default_stream;
+    const auto found = context->events.find(handle);
+    if (found != context->events.end()) return found->second;
   }
   return nullptr;
 }
 
-std::shared_ptr<Event> find_event(const void* handle) {
-  return find_in_contexts(handle, &Context::events);
-}
-
-std::shared_ptr<Stream> publish_stream() {
-  const std::shared_ptr<Stream> stream(new Stream(environment().streams), [](Stream* last) {
-    unregister_handle(last, Stream::kKind);  // if it was not unpublished
-    delete last;
-  });
-  register_handle(stream.get(), Stream::kKind);
-  return stream;
-}
-
 void unpublish(const std::shared_ptr<Stream>& stream) {
-  unregister_handle(stream.get(), Stream::kKind);
+  unpublish_stream(stream.get());
   end_subscription(*stream);
 }
 

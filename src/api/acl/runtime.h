@@ -54,10 +54,8 @@ bool reset_device(int device, bool force);
 bool is_device_set(int device);
 void release_everything();
 
-std::shared_ptr<Stream> find_stream(const void* handle);
 std::shared_ptr<Event> find_event(const void* handle);
 void unpublish(const std::shared_ptr<Stream>& stream);  // its handle is dead from here on
-std::shared_ptr<Stream> publish_stream();               // may throw std::bad_alloc
 
 int check_device(const char* argument, std::int64_t device);
 

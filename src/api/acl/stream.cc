@@ -22,7 +22,7 @@ int create(Context& context, aclrtStream* handle) {
                   "device %d has %zu streams, and can have no more: destroy some", context.device,
                   kMostStreams);
   }
-  const std::shared_ptr<Stream> stream = publish_stream();
+  const std::shared_ptr<Stream> stream = publish_stream(environment().streams);
   const std::lock_guard lock(context.mutex);
   if (context.closed) return refuse_no_context();
   context.streams.emplace(stream.get(), stream);

@@ -51,17 +51,16 @@ int check_workspace(const aclOpExecutor& executor, const Workspace& workspace) {
                 static_cast<unsigned long long>(workspace.bytes), needed);
 }
 
-int find_stream(aclrtStream handle, Stream** stream) {
+int find_stream(aclrtStream handle, std::shared_ptr<Stream>* stream) {
   if (handle == nullptr && aclrtCtxGetCurrentDefaultStream(&handle) != 0) {
     return refuse(kAclnnRuntime,
                   "stream is null, which stands for the default stream of the current context, but "
                   "there is no context: call aclrtSetDevice first");
   }
-  *stream = static_cast<Stream*>(handle);
-  if (is_live(handle, Stream::kKind)) return 0;
-  return refuse(ACL_ERROR_RT_INVALID_HANDLE,
-                "stream (%p) is not alive: it was destroyed, or it is no stream of this library",
-                handle);
+  *stream = normgrad::find_stream(handle);
+  if (*stream != nullptr) return 0;
+  return refuse(107017,  // ACL_ERROR_RT_INVALID_HANDLE
+                "stream (%p) is not alive: it was destroyed, or it is not a stream", handle);
 }
 
 // The core sees the address of a tensor's first element alone. An offset may have led it out of the
@@ -136,7 +135,7 @@ int phase_two(const char* name, void* workspace_address, std::uint64_t workspace
     Taken taken;
     NORMGRAD_ACLNN_TRY(take(name, executor, &taken));
     NORMGRAD_ACLNN_TRY(check_workspace(*executor, workspace));
-    Stream* stream = nullptr;
+    std::shared_ptr<Stream> stream;
     NORMGRAD_ACLNN_TRY(find_stream(stream_handle, &stream));
     if (!executor->has_work()) return 0;
     if (!stream->is_inline()) return submit(taken, workspace, *stream);

@@ -57,8 +57,7 @@ TEST(AclInit, TakesJsonObjectsAlone) {
     const File file(text);
     EXPECT_TRUE(refused(ACL_ERROR_PARSE_FILE, aclInit(file.path()), "aclInit", "JSON")) << text;
   }
-  const std::string deep = "{\"a\":" + std::string(100000, '[') + std::string(100000, ']') + "}";
-  const File file(deep);
+  const File file("{\"a\":" + std::string(1000000, '['));  // deep as well
   EXPECT_TRUE(refused(ACL_ERROR_PARSE_FILE, aclInit(file.path()), "aclInit", "JSON"));
 }
 
