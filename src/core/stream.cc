@@ -62,8 +62,9 @@ Stream::~Stream() {
   close();
 }
 
-Mark Stream::submit(std::unique_ptr<Work> work) {
+std::optional<Mark> Stream::submit(std::unique_ptr<Work> work) {
   const std::uint64_t position = queue_->submit(std::move(work));
+  if (position == 0) return std::nullopt;
   return Mark(queue_, position);
 }
 
@@ -77,7 +78,9 @@ std::shared_ptr<Recording> Stream::record() {
   } else {
     // The queue holds the recording until then, the recording holds the queue: a cycle that ends
     // when the work is done or dropped.
-    recording->mark = submit(std::make_unique<TakeTheTime>(recording));
+    const std::optional<Mark> mark = submit(std::make_unique<TakeTheTime>(recording));
+    if (!mark.has_value()) return nullptr;
+    recording->mark = *mark;
   }
   return recording;
 }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/environment.h"
@@ -58,11 +59,12 @@ class NORMGRAD_API Stream {
     return body();
   }
 
-  // Async and deferred streams: enqueues; may throw std::bad_alloc, then nothing was submitted.
-  Mark submit(std::unique_ptr<Work> work);
+  // Async and deferred streams: enqueues. Nothing: another thread has closed the stream. May throw
+  // std::bad_alloc; then nothing was submitted.
+  std::optional<Mark> submit(std::unique_ptr<Work> work);
 
   Mark end() const { return Mark(queue_); }
-  std::shared_ptr<Recording> record();
+  std::shared_ptr<Recording> record();  // null: another thread has closed the stream
   void drop() { queue_->drop(); }
   void close() { queue_->close(); }  // finishes all work; what comes later is dropped
 

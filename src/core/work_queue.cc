@@ -31,7 +31,7 @@ void WorkQueue::leave() {
 
 std::uint64_t WorkQueue::submit(std::unique_ptr<Work> work) {
   const std::lock_guard lock(mutex_);
-  if (closed_) return submitted_;
+  if (closed_) return 0;
   if (mode_ == StreamMode::kAsync && !worker_.has_value()) start_worker();
   pending_.push_back(std::move(work));
   changed_.notify_all();
@@ -58,7 +58,8 @@ void* WorkQueue::work(void* queue) {
   return nullptr;
 }
 
-// There is pending work (drop() may have taken it from under a waiting thread) and none runs. The lock is held on entry and on return, not in between.
+// There is pending work (drop() may have taken it from under a waiting thread) and none runs. The
+// lock is held on entry and on return, not in between.
 void WorkQueue::run_front(std::unique_lock<std::mutex>& lock) {
   std::unique_ptr<Work> work = std::move(pending_.front());
   pending_.pop_front();
@@ -130,6 +131,7 @@ WorkFailure WorkQueue::take_failure(std::uint64_t position) {
 void WorkQueue::drop() {
   std::deque<std::unique_ptr<Work>> dropped;  // destroyed without the lock
   std::unique_lock lock(mutex_);
+  closed_ = true;
   dropped.swap(pending_);
   while (running_) wait(lock, std::nullopt);
   completed_ += dropped.size();
@@ -138,6 +140,11 @@ void WorkQueue::drop() {
 }
 
 void WorkQueue::close() {
+  if (mode_ == StreamMode::kInline) {  // another thread may be in its turn
+    enter(std::nullopt);
+    leave();
+    return;
+  }
   std::optional<pthread_t> worker;
   {
     const std::lock_guard lock(mutex_);

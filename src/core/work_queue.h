@@ -51,8 +51,8 @@ class NORMGRAD_API WorkQueue {
   bool enter(Deadline deadline);
   void leave();
 
-  // Async and deferred: returns its position. After close() it is dropped. May throw
-  // std::bad_alloc; then nothing was submitted.
+  // Async and deferred: returns its position, or 0 after close() or drop(): nothing was submitted.
+  // May throw std::bad_alloc; likewise.
   std::uint64_t submit(std::unique_ptr<Work> work);
   std::uint64_t submitted() const;
 
@@ -67,7 +67,7 @@ class NORMGRAD_API WorkQueue {
   // The first failure up to `position` since the last call; code 0 if there was none.
   WorkFailure take_failure(std::uint64_t position);
 
-  void drop();   // what has not begun counts as done
+  void drop();   // what has not begun counts as done; nothing can be submitted afterwards
   void close();  // finishes all work and joins the worker; nothing runs afterwards
 
  private:

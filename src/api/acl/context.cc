@@ -14,7 +14,9 @@ int destroy(const std::shared_ptr<Context>& context) {
   }
   const int code = check_may_wait();
   if (code != ACL_SUCCESS) return code;
-  return release_context(context) ? ACL_SUCCESS : refuse_dead("context", context.get());
+  WorkFailure failure;
+  if (!release_context(context, &failure)) return refuse_dead("context", context.get());
+  return answer_failure(failure);
 }
 
 template <class Body>

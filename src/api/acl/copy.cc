@@ -69,10 +69,11 @@ int enqueue(Stream& stream, const Task& task) {
   int code = task.check();
   if (code == ACL_SUCCESS && task.uses_pageable_memory()) code = check_may_wait();
   if (code != ACL_SUCCESS) return code;
-  const Mark mark = stream.submit(std::make_unique<Task>(task));
+  const auto mark = stream.submit(std::make_unique<Task>(task));
+  if (!mark.has_value()) return refuse_dead("stream", &stream);
   if (!task.uses_pageable_memory()) return ACL_SUCCESS;
-  mark.finish(std::nullopt);
-  return answer_failure(mark.take_failure());
+  mark->finish(std::nullopt);
+  return answer_failure(mark->take_failure());
 }
 
 int check_room(const char* argument, std::size_t room, std::size_t count) {

@@ -9,7 +9,8 @@ int reset(int device, bool force) {
   int code = check_device("deviceId", device);
   if (code == ACL_SUCCESS) code = check_may_wait();
   if (code != ACL_SUCCESS) return code;
-  if (reset_device(device, force)) return ACL_SUCCESS;
+  WorkFailure failure;
+  if (reset_device(device, force, &failure)) return answer_failure(failure);
   return refuse(ACL_ERROR_RT_CONTEXT_RELEASE_ERROR,
                 "deviceId %d is not set (aclrtSetDevice), or was reset as often as it was set",
                 device);

@@ -86,9 +86,10 @@ int wait(Stream& stream, aclrtEvent handle, std::int32_t timeout) {
   return with_event("event", handle, [&](Event& event) {
     const auto recording = recording_of(event);
     if (recording == nullptr || stream.is_inline()) return ACL_SUCCESS;
-    Mark mark = stream.submit(std::make_unique<WaitForMark>(recording->mark, timeout));
+    auto mark = stream.submit(std::make_unique<WaitForMark>(recording->mark, timeout));
+    if (!mark.has_value()) return refuse_dead("stream", &stream);
     const std::lock_guard lock(event.mutex);
-    std::swap(event.last_wait, mark);
+    std::swap(event.last_wait, *mark);
     return ACL_SUCCESS;
   });
 }
@@ -98,9 +99,13 @@ int check_recorded(const char* argument, const std::shared_ptr<const Recording>&
     return refuse(ACL_ERROR_RT_INTERNAL_ERROR, "%s was never recorded (aclrtRecordEvent)",
                   argument);
   }
-  if (recording->mark.reached()) return ACL_SUCCESS;
+  if (!recording->mark.reached()) {
+    return refuse(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                  "%s is not complete: synchronize first (aclrtSynchronizeEvent)", argument);
+  }
+  if (recording->moment.load() != Clock::time_point()) return ACL_SUCCESS;
   return refuse(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
-                "%s is not complete: synchronize first (aclrtSynchronizeEvent)", argument);
+                "%s has no time: its stream was destroyed by force before it came", argument);
 }
 
 int elapsed(float* ms, Event& from, Event& to) {
@@ -143,7 +148,9 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   return entry(__func__, [&] {
     return with_event("event", event, [&](Event& found) {
       return on_stream(stream, [&](Stream& where) {
-        set_recording(found, where.record());
+        auto recording = where.record();
+        if (recording == nullptr) return refuse_dead("stream", stream);
+        set_recording(found, std::move(recording));
         return ACL_SUCCESS;
       });
     });

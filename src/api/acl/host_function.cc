@@ -14,10 +14,13 @@ using Function = void (*)(void*);
 struct UserWork : Work {
   UserWork(Function its_function, void* its_argument)
       : function(its_function), argument(its_argument) {}
+  // An exception of the caller's must not end the stream.
   int run() override {
-    const UserFunction in_user_function;
-    if (function != nullptr) function(argument);
-    return ACL_SUCCESS;
+    return guarded("a host function or callback", to_acl, [&] {
+      const UserFunction in_user_function;
+      if (function != nullptr) function(argument);
+      return ACL_SUCCESS;
+    });
   }
   const Function function;  // may be null: nothing to do
   void* const argument;
@@ -66,9 +69,9 @@ struct CallbackWork : Work {
   // be the one that waits for the stream.
   int run() override {
     return guarded("aclrtLaunchCallback", to_acl, [&] {
-      if (is_blocking) UserWork(function, argument).run();
+      const int code = is_blocking ? UserWork(function, argument).run() : ACL_SUCCESS;
       report(stream, is_blocking ? nullptr : function, argument);
-      return ACL_SUCCESS;
+      return code;
     });
   }
   const Stream& stream;  // which does not end before its work
@@ -80,8 +83,8 @@ struct CallbackWork : Work {
 template <class Task>
 int launch(Stream& stream, Task&& task) {
   if (stream.is_inline()) return stream.run_inline([&] { return task.run(); });
-  stream.submit(std::make_unique<std::decay_t<Task>>(task));
-  return ACL_SUCCESS;
+  const auto mark = stream.submit(std::make_unique<std::decay_t<Task>>(task));
+  return mark.has_value() ? ACL_SUCCESS : refuse_dead("stream", &stream);
 }
 
 int refuse_without_subscription() {

@@ -86,6 +86,7 @@ int refuse_to_finalize() {
 }  // namespace normgrad::api
 
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::WorkFailure;
 
 aclError aclInit(const char* configPath) {
   return entry(__func__, [&] {
@@ -106,8 +107,9 @@ aclError aclFinalize(void) {
       state.finalized = true;
       state.count = 0;
     }
-    release_everything();
-    return ACL_SUCCESS;
+    WorkFailure failure;
+    release_everything(&failure);
+    return answer_failure(failure);
   });
 }
 
@@ -123,8 +125,9 @@ aclError aclFinalizeReference(uint64_t* refCount) {
       left = --state.count;
       state.finalized = left == 0;
     }
-    if (left == 0) release_everything();
+    WorkFailure failure;
+    if (left == 0) release_everything(&failure);
     if (refCount != nullptr) *refCount = left;
-    return ACL_SUCCESS;
+    return answer_failure(failure);
   });
 }

@@ -16,7 +16,7 @@ float aclFloat16ToFloat(aclFloat16 value) {
 aclFloat16 aclFloatToFloat16(float value) {
   constexpr float kLargest = 65504.0f;
   if (std::abs(value) <= kLargest) return normgrad::cpu::round_to<Half>(value).bits;
-  return std::signbit(value) ? 0xFBFF : 0x7BFF;  // infinities and NaNs too
+  return value < 0 ? 0xFBFF : 0x7BFF;  // infinities too; every NaN is the latter
 }
 
 size_t aclDataTypeSize(aclDataType dataType) {

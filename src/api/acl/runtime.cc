@@ -34,7 +34,7 @@ std::shared_ptr<Context> enter_context(Books& all, int device, bool is_primary) 
 }
 
 // Two steps: every handle is dead before the first stream is waited for.
-void close(Context& context) {
+void close(Context& context, WorkFailure* failure) {
   std::map<const void*, std::shared_ptr<Stream>> streams;
   {
     const std::lock_guard lock(context.mutex);
@@ -47,7 +47,11 @@ void close(Context& context) {
     context.default_stream = nullptr;
   }
   for (const auto& [handle, stream] : streams) unpublish(stream);
-  for (const auto& [handle, stream] : streams) stream->close();
+  for (const auto& [handle, stream] : streams) {
+    stream->close();
+    const WorkFailure of_stream = stream->end().take_failure();
+    if (failure->code == ACL_SUCCESS) *failure = of_stream;
+  }
 }
 
 }  // namespace
@@ -79,12 +83,12 @@ std::shared_ptr<Context> create_context(int device) {
   return enter_context(books(), device, false);
 }
 
-bool release_context(const std::shared_ptr<Context>& context) {
+bool release_context(const std::shared_ptr<Context>& context, WorkFailure* failure) {
   {
     const std::lock_guard lock(books().mutex);
     if (books().contexts.erase(context.get()) == 0) return false;
   }
-  close(*context);
+  close(*context, failure);
   return true;
 }
 
@@ -96,7 +100,7 @@ std::shared_ptr<Context> set_device(int number) {
   return device.context;
 }
 
-bool reset_device(int number, bool force) {
+bool reset_device(int number, bool force, WorkFailure* failure) {
   std::shared_ptr<Context> released;
   {
     const std::lock_guard lock(books().mutex);
@@ -106,7 +110,7 @@ bool reset_device(int number, bool force) {
     if (device.references > 0) return true;
     released.swap(device.context);
   }
-  release_context(released);
+  release_context(released, failure);
   return true;
 }
 
@@ -115,10 +119,10 @@ bool is_device_set(int number) {
   return books().devices[number].references > 0;
 }
 
-void release_everything() {
+void release_everything(WorkFailure* failure) {
   for (const std::shared_ptr<Context>& context : all_contexts()) {
-    if (context->is_primary) reset_device(context->device, true);
-    release_context(context);
+    if (context->is_primary) reset_device(context->device, true, failure);
+    release_context(context, failure);
   }
 }
 

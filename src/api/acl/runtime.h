@@ -44,15 +44,16 @@ std::vector<std::shared_ptr<Context>> all_contexts();
 
 // Throws std::bad_alloc; then there is none.
 std::shared_ptr<Context> create_context(int device);
-// Finishes its work and releases its streams and events. False: another thread was faster.
-bool release_context(const std::shared_ptr<Context>& context);
+// Finishes its work and releases its streams and events. The first failure of that work goes to
+// *failure. False: another thread was faster.
+bool release_context(const std::shared_ptr<Context>& context, WorkFailure* failure);
 
 // Counts, and creates the default context for the first.
 std::shared_ptr<Context> set_device(int device);
 // Counts down; releases the default context at 0 or if `force`. False if the device is not set.
-bool reset_device(int device, bool force);
+bool reset_device(int device, bool force, WorkFailure* failure);
 bool is_device_set(int device);
-void release_everything();
+void release_everything(WorkFailure* failure);
 
 std::shared_ptr<Event> find_event(const void* handle);
 void unpublish(const std::shared_ptr<Stream>& stream);  // its handle is dead from here on

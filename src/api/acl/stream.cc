@@ -65,7 +65,7 @@ int destroy(aclrtStream handle, bool force) {
     unpublish(stream);
     if (force) stream->drop();
     stream->close();
-    return ACL_SUCCESS;
+    return answer_failure(stream->end().take_failure());
   });
 }
 

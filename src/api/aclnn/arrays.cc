@@ -14,7 +14,7 @@ namespace {
 
 template <class A>
 int copy_values(const typename A::Value* values, std::uint64_t size, A& array) {
-  if (values == nullptr && size > 0) return refuse_null("value");
+  if (values == nullptr && size > 0) return refuse_null_pointer("value");
   if (size > normgrad::physical_memory_bytes() / sizeof(*values)) {
     return refuse(kAclnnInvalid, "size is %llu, which is more than memory can hold",
                   static_cast<unsigned long long>(size));
@@ -68,7 +68,7 @@ template <class A>
 int get_size(const char* name, const char* argument, const A* array, std::uint64_t* size) {
   return aclnn_entry(name, [&] {
     NORMGRAD_ACLNN_TRY(check_handle(argument, array));
-    if (size == nullptr) return refuse_null("size");
+    if (size == nullptr) return refuse_null_pointer("size");
     *size = array->size;
     return 0;
   });
@@ -94,7 +94,7 @@ aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size)
 
 aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
   return create_handle<aclScalar>(__func__, [&](aclScalar& scalar) {
-    if (value == nullptr) return refuse_null("value");
+    if (value == nullptr) return refuse_null_pointer("value");
     const std::size_t bytes = aclDataTypeSize(dataType);
     if (bytes == 0 || bytes > sizeof(scalar.value)) {
       return refuse(kAclnnInvalid, "dataType is %s (%d), of which there are no scalars",

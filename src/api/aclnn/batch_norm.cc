@@ -24,6 +24,11 @@ int check_types_and_formats(const Arguments& a) {
   NORMGRAD_ACLNN_TRY(check_listed_dtype({a.input, a.output, a.weight, a.bias, a.running_mean,
                                          a.running_var, a.save_mean, a.save_invstd}));
   NORMGRAD_ACLNN_TRY(check_same_dtype(a.output, a.input));
+  // What aclnnBatchNormBackward takes.
+  NORMGRAD_ACLNN_TRY(check_float_or_dtype_of(
+      a.input, {a.weight, a.bias, a.running_mean, a.running_var, a.save_mean, a.save_invstd}));
+  NORMGRAD_ACLNN_TRY(check_same_dtype(a.running_var, a.running_mean));
+  NORMGRAD_ACLNN_TRY(check_same_dtype(a.save_invstd, a.save_mean));
   NORMGRAD_ACLNN_TRY(check_same_format(a.output, a.input));
   NORMGRAD_ACLNN_TRY(check_format_of_rank_5({a.input, a.output}));
   return check_public_format({a.input, a.output, a.weight, a.bias, a.running_mean, a.running_var,

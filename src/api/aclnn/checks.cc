@@ -103,7 +103,7 @@ int refuse_dtype(const Operand& operand, const char* allowed) {
 
 int check_not_null(Operands operands) {
   for (const Operand& operand : operands) {
-    if (operand.required && !operand) return refuse_null(operand.name);
+    if (operand.required && !operand) return refuse_null_pointer(operand.name);
   }
   return 0;
 }

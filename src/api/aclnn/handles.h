@@ -9,14 +9,14 @@
 
 namespace normgrad::api {
 
-inline int refuse_null(const char* argument) {
+inline int refuse_null_pointer(const char* argument) {
   return refuse(kAclnnNullPointer, "%s is null", argument);
 }
 
 // 161001 for null, 161002 for what is not alive as a T.
 template <class T>
 int check_handle(const char* argument, const T* handle) {
-  if (handle == nullptr) return refuse_null(argument);
+  if (handle == nullptr) return refuse_null_pointer(argument);
   return is_live(handle, T::kKind) ? 0 : to_aclnn(not_alive(argument, handle));
 }
 

@@ -63,8 +63,8 @@ template <class CheckAndPlan>
 int phase_one(const char* name, const char* op, std::uint64_t* workspace_size,
               aclOpExecutor** executor_ptr, CheckAndPlan&& check_and_plan) {
   return aclnn_entry(name, [&] {
-    if (workspace_size == nullptr) return refuse_null("workspaceSize");
-    if (executor_ptr == nullptr) return refuse_null("executor");
+    if (workspace_size == nullptr) return refuse_null_pointer("workspaceSize");
+    if (executor_ptr == nullptr) return refuse_null_pointer("executor");
     auto executor = std::make_unique_for_overwrite<aclOpExecutor>();
     executor->op = op;
     NORMGRAD_ACLNN_TRY(check_and_plan(*executor));

@@ -27,7 +27,7 @@ int refuse_other_operator(const char* name, const aclOpExecutor& executor) {
 
 // Of several threads that run one executor that is not repeatable, one gets it.
 int take(const char* name, aclOpExecutor* executor, Taken* taken) {
-  if (executor == nullptr) return refuse_null("executor");
+  if (executor == nullptr) return refuse_null_pointer("executor");
   taken->executor = executor;
   const bool repeatable = is_live(executor, aclOpExecutor::kRepeatableKind);
   if (!repeatable) {
@@ -51,6 +51,11 @@ int check_workspace(const aclOpExecutor& executor, const Workspace& workspace) {
                 static_cast<unsigned long long>(workspace.bytes), needed);
 }
 
+int refuse_dead_stream(const void* handle) {
+  return refuse(ACL_ERROR_RT_INVALID_HANDLE,
+                "stream (%p) is not alive: it was destroyed, or it is not a stream", handle);
+}
+
 int find_stream(aclrtStream handle, std::shared_ptr<Stream>* stream) {
   if (handle == nullptr && aclrtCtxGetCurrentDefaultStream(&handle) != 0) {
     return refuse(kAclnnRuntime,
@@ -59,8 +64,7 @@ int find_stream(aclrtStream handle, std::shared_ptr<Stream>* stream) {
   }
   *stream = normgrad::find_stream(handle);
   if (*stream != nullptr) return 0;
-  return refuse(107017,  // ACL_ERROR_RT_INVALID_HANDLE
-                "stream (%p) is not alive: it was destroyed, or it is not a stream", handle);
+  return refuse_dead_stream(handle);
 }
 
 // The core sees the address of a tensor's first element alone. An offset may have led it out of the
@@ -68,8 +72,9 @@ int find_stream(aclrtStream handle, std::shared_ptr<Stream>* stream) {
 bool leaves_device_memory(const TensorSlot& slot, const ByteRange& range, const void* data) {
   if (slot.offset_bytes == 0) return false;
   const auto* address = static_cast<const std::byte*>(data) - slot.offset_bytes;
-  return place_of(address, range.begin + slot.offset_bytes, range.end + slot.offset_bytes) ==
-         Place::kOutside;
+  const Place place =
+      place_of(address, range.begin + slot.offset_bytes, range.end + slot.offset_bytes);
+  return place == Place::kOutside || place == Place::kFreed;
 }
 
 Status check_addresses(const aclOpExecutor& executor) {
@@ -84,7 +89,8 @@ Status check_addresses(const aclOpExecutor& executor) {
     }
     if (!leaves_device_memory(slot, range, data)) continue;
     return fail(Status::kBadParam,
-                "%s begins %lld bytes behind its tensorData and leaves the device memory there",
+                "%s begins %lld bytes behind its tensorData and leaves the device memory there, or "
+                "that has been freed",
                 slot.name, static_cast<long long>(slot.offset_bytes));
   }
   return Status::kOk;
@@ -122,8 +128,8 @@ int submit(Taken& taken, const Workspace& workspace, Stream& stream) {
   NORMGRAD_ACLNN_TRY(to_aclnn(check_run(*taken.executor, workspace)));
   auto executor =
       taken.owned ? std::move(taken.owned) : std::make_unique<aclOpExecutor>(*taken.executor);
-  stream.submit(std::make_unique<OperatorWork>(std::move(executor), workspace));
-  return 0;
+  const auto mark = stream.submit(std::make_unique<OperatorWork>(std::move(executor), workspace));
+  return mark.has_value() ? 0 : refuse_dead_stream(&stream);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ using namespace normgrad::api;  // NOLINT: entry points are in the global namesp
 namespace {
 
 int check_dims(const char* name, const std::int64_t* dims, std::uint64_t size) {
-  if (dims == nullptr && size > 0) return refuse_null(name);
+  if (dims == nullptr && size > 0) return refuse_null_pointer(name);
   if (size <= Dims::kMax) return 0;
   return refuse(kAclnnInvalid, "%s has %llu dimensions, but at most %llu are possible", name,
                 static_cast<unsigned long long>(size), static_cast<unsigned long long>(Dims::kMax));
@@ -77,7 +77,7 @@ int get_dims(const char* function, const aclTensor* tensor, const char* name,
              Dims aclTensor::*member, int64_t** dims, uint64_t* size) {
   return aclnn_entry(function, [&] {
     NORMGRAD_ACLNN_TRY(check_handle("tensor", tensor));
-    if (dims == nullptr) return refuse_null(name);
+    if (dims == nullptr) return refuse_null_pointer(name);
     if (size == nullptr) return refuse(kAclnnNullPointer, "%sNum is null", name);
     const Dims& values = tensor->*member;
     auto copy = std::make_unique<int64_t[]>(values.size());
@@ -93,7 +93,7 @@ int get(const char* function, const aclTensor* tensor, const char* name, const T
         T* value) {
   return aclnn_entry(function, [&] {
     NORMGRAD_ACLNN_TRY(check_handle("tensor", tensor));
-    if (value == nullptr) return refuse_null(name);
+    if (value == nullptr) return refuse_null_pointer(name);
     *value = tensor->*member;
     return 0;
   });

@@ -130,6 +130,19 @@ TEST_F(AclTest, EventOfDroppedWorkHoldsNobodyUp) {
   EXPECT_EQ(aclrtSynchronizeEvent(event), ACL_SUCCESS);
 }
 
+TEST_F(AclTest, DeferredEventOfDroppedWorkHasNoTime) {
+  const aclrtStream stream = new_stream();
+  const aclrtEvent dropped = new_event(), event = new_event();
+  EXPECT_EQ(aclrtRecordEvent(dropped, stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtDestroyStreamForce(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtRecordEvent(event, nullptr), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeEvent(event), ACL_SUCCESS);
+  float ms = 77;
+  EXPECT_TRUE(refused(107006, aclrtEventElapsedTime(&ms, dropped, event), "aclrtEventElapsedTime",
+                      "startEvent has no time"));
+  EXPECT_EQ(ms, 77);
+}
+
 TEST_F(AclTest, ResetEventIsAsNew) {
   const aclrtEvent event = new_event();
   EXPECT_EQ(aclrtRecordEvent(event, nullptr), ACL_SUCCESS);

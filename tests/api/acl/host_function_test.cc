@@ -29,6 +29,20 @@ TEST_F(AclTest, HostFunctionMaySubmitToItsOwnStream) {
   EXPECT_EQ(count, 1);
 }
 
+TEST_F(AclTest, HostFunctionThatThrowsIsAFailureAndNoEnd) {
+  const aclrtStream stream = new_stream();
+  std::atomic<int> count = 0;
+  const int launched = aclrtLaunchHostFunc(
+      stream, [](void*) { throw 1; }, nullptr);
+  EXPECT_EQ(aclrtLaunchHostFunc(stream, count_up, &count), ACL_SUCCESS);
+  const int synchronized = aclrtSynchronizeStream(stream);
+  EXPECT_EQ(mode() == Mode::kInline ? launched : synchronized, 507000);
+  EXPECT_EQ(mode() == Mode::kInline ? synchronized : launched, ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(count, 1);
+  aclGetRecentErrMsg();
+}
+
 TEST_F(AclTest, HostFunctionMustNotWait) {
   static aclrtStream stream;
   static aclrtEvent event;

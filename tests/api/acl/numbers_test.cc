@@ -1,4 +1,4 @@
-// Numbers: conversions that are not IEEE's, sizes of types, values of the headers' constants.
+// Numbers: conversions that are not IEEE's, sizes of types.
 #include <cmath>
 #include <limits>
 

@@ -175,6 +175,47 @@ TEST_F(AclTest, QueuedFailureReachesWhicheverThreadSynchronizes) {
   });
 }
 
+TEST_F(AclTest, QueuedFailureIsAnsweredByWhatEndsTheStream) {
+  const aclrtStream stream = new_stream();
+  submit_work_that_fails(stream);
+  EXPECT_TRUE(
+      refused(107000, aclrtDestroyStream(stream), "aclrtDestroyStream", "aclrtMemcpyAsync: dst"));
+  EXPECT_EQ(aclrtSynchronizeStream(stream), 107017) << "it is gone all the same";
+  submit_work_that_fails(new_stream());
+  EXPECT_TRUE(refused(107000, aclrtResetDeviceForce(0), "aclrtResetDeviceForce", "dst"));
+  EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  aclGetRecentErrMsg();
+}
+
+// Also when the work is done by another thread's call.
+TEST_F(AclTest, DestroyingAStreamWaitsForItsWork) {
+  struct State {
+    std::promise<void> begun;
+    std::atomic<bool> done = false;
+  } state;
+  const aclrtStream stream = new_stream();
+  aclrtContext context = nullptr;
+  EXPECT_EQ(aclrtGetCurrentContext(&context), ACL_SUCCESS);
+  const auto slow = [](void* argument) {
+    auto& s = *static_cast<State*>(argument);
+    s.begun.set_value();
+    std::this_thread::sleep_for(milliseconds(50));
+    s.done = true;
+  };
+  std::thread submitter([&] {
+    EXPECT_EQ(aclrtSetCurrentContext(context), ACL_SUCCESS);
+    EXPECT_EQ(aclrtLaunchHostFunc(stream, slow, &state), ACL_SUCCESS);
+  });
+  if (mode() == Mode::kDeferred) {
+    submitter.join();
+  } else {
+    state.begun.get_future().wait();
+  }
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+  EXPECT_TRUE(state.done);
+  if (submitter.joinable()) submitter.join();
+}
+
 TEST_F(AclTest, StreamsHaveIdsAndFlags) {
   aclrtStream stream = nullptr;
   EXPECT_EQ(aclrtCreateStreamWithConfig(&stream, 7, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
