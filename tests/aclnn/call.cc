@@ -9,6 +9,8 @@
 #include <aclnnop/aclnn_batch_norm_stats.h>
 #include <aclnnop/aclnn_fast_batch_norm_backward.h>
 
+#include <cmath>
+
 namespace aclnn_test {
 namespace {
 
@@ -93,6 +95,16 @@ aclTensor* Call::tensor(Slot slot) {
   return tensors_.back();
 }
 
+// One for each channel, all of them at one address.
+aclTensor* Call::nans() {
+  static float nan = std::nanf("");
+  const auto channels = static_cast<int64_t>(channel_extents(case_.problem).channels);
+  const int64_t stride = 0, storage = 1;
+  tensors_.push_back(
+      aclCreateTensor(&channels, 1, ACL_FLOAT, &stride, 0, ACL_FORMAT_ND, &storage, 1, &nan));
+  return tensors_.back();
+}
+
 aclnnStatus Call::first_phase(uint64_t* bytes, aclOpExecutor** executor) {
   const Problem& p = case_.problem;
   const auto t = [&](Slot slot) { return tensor(slot); };
@@ -104,9 +116,10 @@ aclnnStatus Call::first_phase(uint64_t* bytes, aclOpExecutor** executor) {
           aclCreateBoolArray(wanted, 3), aclDestroyBoolArray);
       aclTensor* const mean = t(kMean);
       aclTensor* const spread = p.has(kRstd) ? t(kRstd) : t(kVar);
-      // What the mode does not use is null.
-      aclTensor* const running[] = {p.training ? nullptr : mean, p.training ? nullptr : spread};
-      aclTensor* const saved[] = {p.training ? mean : nullptr, p.training ? spread : nullptr};
+      // What the mode does not use is null, or full of NaNs.
+      aclTensor* const unused = p.has(kDw) ? nans() : nullptr;
+      aclTensor* const running[] = {p.training ? unused : mean, p.training ? unused : spread};
+      aclTensor* const saved[] = {p.training ? mean : unused, p.training ? spread : unused};
       if (case_.api == Api::kBatchNormBackward) {
         return aclnnBatchNormBackwardGetWorkspaceSize(
             t(kDy), t(kX), t(kW), running[0], running[1], saved[0], saved[1], p.training, p.eps,

@@ -47,6 +47,7 @@ class Call {
 
  private:
   aclTensor* tensor(Slot slot);
+  aclTensor* nans();
   void destroy_tensors();
   aclnnStatus first_phase(uint64_t* bytes, aclOpExecutor** executor);
   aclnnStatus second_phase(uint64_t bytes, aclOpExecutor* executor, aclrtStream stream);

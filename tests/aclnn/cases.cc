@@ -100,6 +100,11 @@ struct Fitting {
   void same_format(Slot slot, Slot as) {
     if (p.has(slot) && p.has(as)) p.tensor[slot].format = p.tensor[as].format;
   }
+  void float_or_data(std::initializer_list<Slot> slots) {
+    for (const Slot slot : slots) {
+      if (p.has(slot) && p.tensor[slot].format != data) p.tensor[slot].format = Format::kF32;
+    }
+  }
   // A variance that is not given is 1: the core hears it, the operator gets null.
   void unit_variance() {
     if (p.has(kVar)) return;
@@ -118,9 +123,7 @@ struct Fitting {
     takes_rstd ? move(kVar, kRstd) : move(kRstd, kVar);
     if (!takes_rstd) unit_variance();
     if (c.api == Api::kFastBatchNormBackward) return;
-    for (const Slot slot : {kW, kMean, kRstd, kVar}) {
-      if (p.has(slot) && p.tensor[slot].format != data) p.tensor[slot].format = Format::kF32;
-    }
+    float_or_data({kW, kMean, kRstd, kVar});
     if (c.null.empty()) same_format(kRstd, kMean), same_format(kVar, kMean);
     const Format wide = p.has(kW) ? p.tensor[kW].format : p.tensor[kDw].format;
     const Format format = random.one_in(2) ? Format::kF32 : wide;
@@ -143,14 +146,19 @@ struct Fitting {
     if (p.tensor[kCounts].format == Format::kBF16) p.tensor[kCounts].format = Format::kF32;
   }
   void forward() {
+    float_or_data(
+        {kW, kB, kMean, kRstd, kVar, kMeanOut, kRstdOut, kVarOut, kRunningMean, kRunningVar});
     if (!p.training) {
       move(kRstd, kVar);
+      same_format(kVar, kMean);
       return unit_variance();
     }
+    same_format(kRunningVar, kRunningMean);
     require_big_output();
     const Slot save = is_910b() ? kVarOut : kRstdOut, other = is_910b() ? kRstdOut : kVarOut;
     move(other, save);
     require(kMeanOut), require(save);
+    same_format(save, kMeanOut);
   }
   void require_big_output() {
     if (!p.has(kY)) p.tensor[kY] = contiguous(data, p.tensor[kX].shape);

@@ -70,7 +70,8 @@ struct Parts {
   double count(std::size_t w) const { return p.value[kCounts][w]; }
   double var(std::size_t w) const {
     const double rstd = p.value[kRstd][w * channels + c], square = rstd * rstd;
-    return std::isinf(square) ? -p.eps : std::fma(-p.eps, square, 1.0) / square;
+    const double rest = std::fma(rstd, rstd, -square);
+    return std::isinf(square) ? -p.eps : (std::fma(-p.eps, square, 1.0) - p.eps * rest) / square;
   }
 };
 

@@ -51,8 +51,8 @@ void expect_close(const Values& got, Format format, const Expected& exact, std::
   }
 }
 
-TEST_P(SyncBatchNorm, TwoHalvesHaveTheGradientOfTheWhole) {
-  const Problem whole = example(Form::kBatchNormTraining, data(), {7, 5, 45});
+void expect_gradient_of_the_whole(Format data, std::int64_t channels, std::int64_t length) {
+  const Problem whole = example(Form::kBatchNormTraining, data, {7, channels, length});
   const Expected exact = reference_gradients(whole).dx;
   Values sums[2];
   const std::size_t cuts[] = {0, 3, 7};
@@ -60,12 +60,13 @@ TEST_P(SyncBatchNorm, TwoHalvesHaveTheGradientOfTheWhole) {
     Problem p = part(whole, cuts[half], cuts[half + 1]);
     p.op = Op::kBatchNormSums;
     p.tensor[kDx] = p.tensor[kDw] = p.tensor[kDb] = {};
-    for (const Slot slot : {kSumDy, kSumDyXmu}) p.tensor[slot] = contiguous(Format::kF32, {5});
+    for (const Slot slot : {kSumDy, kSumDyXmu})
+      p.tensor[slot] = contiguous(Format::kF32, {channels});
     const Outputs out = run(p);
     for (const Slot slot : {kSumDy, kSumDyXmu}) {
       Values& sum = sums[slot == kSumDyXmu];
-      sum.resize(5);
-      for (std::size_t c = 0; c < 5; ++c) {  // the all-reduce, in f32
+      sum.resize(static_cast<std::size_t>(channels));
+      for (std::size_t c = 0; c < sum.size(); ++c) {  // the all-reduce, in f32
         sum[c] = static_cast<float>(sum[c]) + static_cast<float>(values(p, out, slot)[c]);
       }
     }
@@ -75,14 +76,21 @@ TEST_P(SyncBatchNorm, TwoHalvesHaveTheGradientOfTheWhole) {
     p.op = Op::kElemtBackward;
     p.tensor[kDw] = p.tensor[kDb] = {};
     for (const Slot slot : {kSumDyGiven, kSumDyXmuGiven}) {
-      p.tensor[slot] = contiguous(Format::kF32, {5});
+      p.tensor[slot] = contiguous(Format::kF32, {channels});
       p.value[slot] = sums[slot == kSumDyXmuGiven];
     }
     p.tensor[kCounts] = contiguous(Format::kI32, {2});
-    p.value[kCounts] = {3 * 45, 4 * 45};
-    const double own = data() == Format::kF32 ? 0x1p-40 : 0x1p-19;
-    expect_close(values(p, run(p), kDx), data(), exact, cuts[half] * 5 * 45, own, "dx");
+    p.value[kCounts] = {static_cast<double>(3 * length), static_cast<double>(4 * length)};
+    const double own = data == Format::kF32 ? 0x1p-40 : 0x1p-19;
+    expect_close(values(p, run(p), kDx), data, exact,
+                 cuts[half] * static_cast<std::size_t>(channels * length), own, "dx");
   }
+}
+
+TEST_P(SyncBatchNorm, TwoHalvesHaveTheGradientOfTheWhole) {
+  expect_gradient_of_the_whole(data(), 5, 45);
+  expect_gradient_of_the_whole(data(), 40, 1);
+  expect_gradient_of_the_whole(data(), 3, 5000);
 }
 
 TEST_P(SyncBatchNorm, TwoHalvesHaveTheStatisticsOfTheWhole) {

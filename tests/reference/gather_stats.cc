@@ -1,6 +1,6 @@
 // N = sum(counts);  mean = sum(counts*mean_w)/N;  S = sum(counts*(1/rstd_w^2 - eps + (mean_w -
 // mean)^2));  rstd = 1/sqrt(S/N + eps);  running := (1 - momentum)*running + momentum*(mean,
-// S/(N - 1)). The scale of S adds up the magnitudes of all its terms.
+// S/(N - 1)). The scale of S adds up the variances and the distances.
 #include "reference/forward.h"
 
 namespace reference {
@@ -25,7 +25,7 @@ Channel gather(const Parts& in, std::size_t c) {
     const Quad rstd = in.rstd[w * in.channels + c], inverse = 1 / (rstd * rstd);
     const Quad distance = in.mean[w * in.channels + c] - out.mean, count = in.counts[w];
     out.sum += count * ((inverse - in.eps) + distance * distance);
-    out.scale += magnitude(count) * (inverse + magnitude(in.eps) + distance * distance);
+    out.scale += magnitude(count) * (magnitude(inverse - in.eps) + distance * distance);
   }
   return out;
 }

@@ -42,7 +42,9 @@ Status check_shapes(const BatchNormGatherStats& p) {
 // 1/rstd^2 - eps without the cancellation: with eps far above the variance, 1/rstd^2 is almost eps.
 double var_of(double rstd, double eps) {
   const double square = rstd * rstd;
-  return std::isinf(square) ? -eps : std::fma(-eps, square, 1.0) / square;
+  if (std::isinf(square)) return -eps;
+  const double rest = std::fma(rstd, rstd, -square);  // 0 unless rstd is f64
+  return (std::fma(-eps, square, 1.0) - eps * rest) / square;
 }
 
 class Gather {
