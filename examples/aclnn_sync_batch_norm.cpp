@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -183,8 +184,12 @@ Result whole(const Data& all) {
                                               grad_weight, grad_bias, &bytes, &executor));
   must(aclDestroyBoolArray(mask));
   device.run(aclnnBatchNormBackward, bytes, executor);
-  return {output.values(),     mean.values(),        invstd.values(),   running_var.values(),
-          grad_input.values(), grad_weight.values(), grad_bias.values()};
+  Floats saved = invstd.values();
+  if (std::strstr(aclrtGetSocName(), "910B") != nullptr) {  // there it is the variance
+    for (float& value : saved) value = static_cast<float>(1 / std::sqrt(value + kEps));
+  }
+  return {output.values(),      mean.values(),     saved, running_var.values(), grad_input.values(),
+          grad_weight.values(), grad_bias.values()};
 }
 
 // A line of the table; 1 if the largest difference is too large: more than 2^-21 of the largest

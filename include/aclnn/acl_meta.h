@@ -103,8 +103,8 @@ ACL_FUNC_VISIBILITY aclnnStatus aclGetScalarListSize(const aclScalarList* scalar
                                                      uint64_t* size);
 
 /* A new description for an old tensor (null: 161001), arguments as above. Null viewDims keeps
- * extents and strides (a stride that is not null still replaces the strides), null storageDims the
- * storage, null addr the address. */
+ * extents and strides (a stride that is not null still replaces the strides; viewDimsNum must be the
+ * number of extents then, else 161002), null storageDims the storage, null addr the address. */
 ACL_FUNC_VISIBILITY aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims,
                                               uint64_t viewDimsNum, aclDataType dataType,
                                               const int64_t* stride, int64_t offset,
@@ -119,7 +119,8 @@ ACL_FUNC_VISIBILITY aclnnStatus aclGetRawTensorAddr(const aclTensor* tensor, voi
  * until it is destroyed. Otherwise phase 2 destroys it, whatever it answers. Null: 561103. */
 ACL_FUNC_VISIBILITY aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor);
 
-/* For a repeatable executor, or one whose phase 2 is never called. Null: 561103. */
+/* For a repeatable executor, or one whose phase 2 is never called; not while another thread is in its
+ * phase 2. Null: 561103. */
 ACL_FUNC_VISIBILITY aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor);
 
 /* Another tensorData for one of the tensors of phase 1; offset and layout stay as they were then.

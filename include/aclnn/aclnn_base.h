@@ -15,9 +15,10 @@
  *   stream:        null: the default stream of the current context (none: 361001). Not alive:
  *                  107017.
  * A null address of a tensor that has elements is 161001 here. An output may lie exactly in place
- * of an input where the operator says so; otherwise an output that shares memory with another
- * argument is 161002, and so is a tensor in device memory that leaves its allocation or whose
- * allocation has been freed. A failure leaves all outputs untouched. */
+ * of an input (same address, type, shape and strides); otherwise an output that shares memory with
+ * another argument is 161002, and so is a tensor in device memory that leaves its allocation or
+ * whose allocation has been freed. A failure leaves all outputs untouched. A repeatable executor
+ * must not be destroyed, nor its addresses be set, while another thread is in its phase 2. */
 #ifndef NORMGRAD_ACLNN_ACLNN_BASE_H
 #define NORMGRAD_ACLNN_ACLNN_BASE_H
 

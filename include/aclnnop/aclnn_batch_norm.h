@@ -5,7 +5,7 @@
  *   saveMean   = m
  *   saveInvstd = 1/sqrt(v + eps), or v with NORMGRAD_SOC=Ascend910B
  *   runningMean := (1 - momentum) * runningMean + momentum * m
- *   runningVar  := (1 - momentum) * runningVar + momentum * v * n/(n - 1)
+ *   runningVar  := (1 - momentum) * runningVar + momentum * v * n/(n - 1), NaN for n = 1
  *
  * inference:  m = runningMean, v = runningVar; nothing but output is written. */
 #ifndef NORMGRAD_ACLNNOP_ACLNN_BATCH_NORM_H
@@ -18,7 +18,8 @@
 extern "C" {
 #endif
 
-/* Every tensor is FLOAT, FLOAT16 or BF16, in a public format and with any strides; C channels.
+/* Every tensor is FLOAT, FLOAT16 or BF16, in a public format and with any strides; C channels. Those
+ * of shape (C) are FLOAT or have the type of input, both running ones one type, both saved ones too.
  *
  * input:       rank 2 to 8. The channels are axis 1, or the last axis with format NHWC or NDHWC
  *              (Ascend910B: always axis 1). Rank 5 needs format NCDHW or NDHWC (Ascend910B: NCDHW).

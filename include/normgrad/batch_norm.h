@@ -9,11 +9,12 @@ namespace normgrad {
 // y = (x - mean)*rstd*w + b.
 // y, x: rank 2 to 8, one shape, one dtype of f16, bf16, f32, any strides.
 // w, b, mean, rstd, var, running_mean, running_var: (C), any stride, each f16, bf16, f32 or f64.
-// y may be exactly the same view as x; otherwise no output may overlap another argument.
+// An output may be exactly the same view as an input; otherwise none may overlap another argument.
 //
 // training: the statistics of x are computed. mean, rstd = 1/sqrt(var + eps) and var, the biased
 // variance, are outputs where present. The running ones, where present, are updated in place:
-//   running := (1 - momentum)*running + momentum*new, with the unbiased variance.
+//   running := (1 - momentum)*running + momentum*new, with the unbiased variance,
+// which is NaN for a single element per channel.
 // An x without elements has mean 0, rstd and var NaN, and updates nothing.
 // Otherwise: the statistics are given. mean, rstd and var are inputs; running_* must be absent.
 struct BatchNorm {

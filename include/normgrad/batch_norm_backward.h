@@ -9,7 +9,7 @@ namespace normgrad {
 // Big tensors: rank 2 to 8, one shape, one dtype of f16, bf16, f32, any strides.
 // w, mean, rstd, var, dw, db, sum_dy, sum_dy_xmu: (C), any stride, each f16, bf16, f32 or f64.
 // Statistics are taken as given, never recomputed from x.
-// dx may be exactly the same view as dy or x; otherwise no output may overlap another argument.
+// An output may be exactly the same view as an input; otherwise none may overlap another argument.
 struct BatchNormBackward {
   Tensor dx, dw, db;  // out; absent: not wanted
   // Out, likewise: sum(dy) and sum(dy*(x - mean)) of every channel, what several devices add up

@@ -9,7 +9,7 @@ namespace normgrad {
 
 // dx, dy, x: rank 2 to 8, one shape, one dtype of f16, bf16, f32, any strides.
 // w, mean, rstd, sum_dy, sum_dy_xmu: (C), any stride, each f16, bf16, f32 or f64.
-// dx may be exactly the same view as dy or x; otherwise it may not overlap another argument.
+// dx may be exactly the same view as an input; otherwise it may not overlap another argument.
 struct BatchNormElemtBackward {
   Tensor dx;  // out
   Tensor dy, x;

@@ -1,5 +1,7 @@
 #include "core/work_queue.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <new>
 #include <utility>
@@ -31,6 +33,7 @@ void WorkQueue::leave() {
 
 std::uint64_t WorkQueue::submit(std::unique_ptr<Work> work) {
   const std::lock_guard lock(mutex_);
+  forget_lost_worker();
   if (closed_) return 0;
   if (mode_ == StreamMode::kAsync && !worker_.has_value()) start_worker();
   pending_.push_back(std::move(work));
@@ -43,6 +46,16 @@ void WorkQueue::start_worker() {
   pthread_t thread{};
   if (::pthread_create(&thread, nullptr, &WorkQueue::work, this) != 0) throw std::bad_alloc();
   worker_ = thread;
+  worker_process_ = ::getpid();
+}
+
+// Its work is the parent's. The caller holds the lock.
+void WorkQueue::forget_lost_worker() {
+  if (!worker_.has_value() || worker_process_ == ::getpid()) return;
+  worker_.reset();
+  pending_.clear();
+  running_ = false;
+  completed_ = submitted_;
 }
 
 void* WorkQueue::work(void* queue) {
@@ -98,6 +111,7 @@ bool WorkQueue::reached(std::uint64_t position) const {
 
 bool WorkQueue::finish(std::uint64_t position, Deadline deadline) {
   std::unique_lock lock(mutex_);
+  forget_lost_worker();
   while (completed_ < position) {
     if (mode_ == StreamMode::kDeferred && !running_ && !pending_.empty()) {
       run_front(lock);
@@ -148,6 +162,7 @@ void WorkQueue::close() {
   std::optional<pthread_t> worker;
   {
     const std::lock_guard lock(mutex_);
+    forget_lost_worker();
     closed_ = true;
     worker = std::exchange(worker_, std::nullopt);
     changed_.notify_all();

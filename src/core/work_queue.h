@@ -72,6 +72,7 @@ class NORMGRAD_API WorkQueue {
 
  private:
   static void* work(void* queue);
+  void forget_lost_worker();
   void start_worker();
   void run_front(std::unique_lock<std::mutex>& lock);
   void wait(std::unique_lock<std::mutex>& lock, Deadline deadline);
@@ -86,8 +87,9 @@ class NORMGRAD_API WorkQueue {
   bool running_ = false;      // one piece of work, by some thread
   bool closed_ = false;
   std::optional<pthread_t> worker_;
-  std::thread::id owner_;  // of the turn
-  int depth_ = 0;          // how often the owner has it
+  pid_t worker_process_ = 0;  // a child of fork has the queue, but not the thread
+  std::thread::id owner_;     // of the turn
+  int depth_ = 0;             // how often the owner has it
   WorkFailure failure_;
 };
 

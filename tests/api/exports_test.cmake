@@ -2,10 +2,11 @@
 # cmake -DNM=... -DLIBRARY=... -DPREFIX=infinirt "-DHEADERS=a.h;b.h" -P exports_test.cmake
 foreach(header IN LISTS HEADERS)
   file(READ ${header} text)
-  string(REGEX MATCHALL "[^A-Za-z_]${PREFIX}[A-Z][A-Za-z]*\\(" found "${text}")
+  string(REGEX MATCHALL "[^A-Za-z_]${PREFIX}[A-Z][A-Za-z0-9]*\\(" found "${text}")
   list(APPEND declared ${found})
 endforeach()
-string(REGEX REPLACE "[^A-Za-z;]" "" declared "${declared}")
+string(REGEX REPLACE "[^A-Za-z0-9;]" "" declared "${declared}")
+list(REMOVE_DUPLICATES declared)
 list(SORT declared)
 
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)

@@ -1,6 +1,8 @@
 #include "core/work_queue.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <functional>
@@ -68,6 +70,23 @@ TEST(WorkQueue, WhoWaitsForDroppedWorkGoesOn) {
     EXPECT_FALSE(second_ran);
     queue.close();
   }
+}
+
+// The child has the queue, but not its thread.
+TEST(WorkQueue, ChildOfForkWaitsForNobody) {
+  WorkQueue queue(StreamMode::kAsync);
+  const std::uint64_t position = queue.submit(call([] { return 0; }));
+  EXPECT_TRUE(queue.finish(position, std::nullopt));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);
+    queue.close();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  queue.close();
 }
 
 }  // namespace

@@ -66,12 +66,13 @@ struct Fill : Work {
 template <class Task>
 int enqueue(Stream& stream, const Task& task) {
   if (stream.is_inline()) return stream.run_inline([&] { return Task(task).run(); });
+  const bool waits = task.uses_pageable_memory();
   int code = task.check();
-  if (code == ACL_SUCCESS && task.uses_pageable_memory()) code = check_may_wait();
+  if (code == ACL_SUCCESS && waits) code = check_may_wait();
   if (code != ACL_SUCCESS) return code;
   const auto mark = stream.submit(std::make_unique<Task>(task));
   if (!mark.has_value()) return refuse_dead("stream", &stream);
-  if (!task.uses_pageable_memory()) return ACL_SUCCESS;
+  if (!waits) return ACL_SUCCESS;
   mark->finish(std::nullopt);
   return answer_failure(mark->take_failure());
 }

@@ -14,16 +14,23 @@ using Function = void (*)(void*);
 struct UserWork : Work {
   UserWork(Function its_function, void* its_argument)
       : function(its_function), argument(its_argument) {}
-  // An exception of the caller's must not end the stream.
+  // In the context of the call that submitted it, whichever thread this is. An exception of the
+  // caller's must not end the stream.
   int run() override {
-    return guarded("a host function or callback", to_acl, [&] {
+    if (function == nullptr) return ACL_SUCCESS;
+    const std::shared_ptr<Context> own = current_context();
+    if (const std::shared_ptr<Context> given = context.lock()) set_current_context(given);
+    const int code = guarded("a host function or callback", to_acl, [&] {
       const UserFunction in_user_function;
-      if (function != nullptr) function(argument);
+      function(argument);
       return ACL_SUCCESS;
     });
+    set_current_context(own);
+    return code;
   }
   const Function function;  // may be null: nothing to do
   void* const argument;
+  const std::weak_ptr<Context> context = current_context();
 };
 
 // The callbacks that wait for one thread, and the streams that it is subscribed to.
@@ -45,12 +52,12 @@ Subscriptions& subscriptions() {
   return instance;
 }
 
-void report(const Stream& stream, Function function, void* argument) {
+void report(const Stream& stream, const UserWork& callback) {
   Subscriptions& all = subscriptions();
   const std::lock_guard lock(all.mutex);
   const auto thread = all.threads.find(&stream);
   if (thread == all.threads.end()) return;  // nobody wants to hear of it any more
-  all.reports[thread->second].waiting.emplace_back(function, argument);
+  all.reports[thread->second].waiting.push_back(callback);
   all.reported.notify_all();
 }
 
@@ -63,20 +70,19 @@ void unsubscribe(Subscriptions& all, std::map<const Stream*, std::uint64_t>::ite
 }
 
 struct CallbackWork : Work {
-  CallbackWork(const Stream& its_stream, Function its_function, void* its_argument, bool blocks)
-      : stream(its_stream), function(its_function), argument(its_argument), is_blocking(blocks) {}
+  CallbackWork(const Stream& its_stream, const UserWork& its_callback, bool blocks)
+      : stream(its_stream), callback(its_callback), is_blocking(blocks) {}
   // A blocking callback runs right here: the stream must not go on before it, and its thread may
   // be the one that waits for the stream.
   int run() override {
     return guarded("aclrtLaunchCallback", to_acl, [&] {
-      const int code = is_blocking ? UserWork(function, argument).run() : ACL_SUCCESS;
-      report(stream, is_blocking ? nullptr : function, argument);
+      const int code = is_blocking ? UserWork(callback).run() : ACL_SUCCESS;
+      report(stream, is_blocking ? UserWork(nullptr, nullptr) : callback);
       return code;
     });
   }
   const Stream& stream;  // which does not end before its work
-  const Function function;
-  void* const argument;
+  const UserWork callback;
   const bool is_blocking;
 };
 
@@ -97,12 +103,14 @@ int launch_callback(Stream& stream, Function function, void* argument, bool bloc
     const std::lock_guard lock(subscriptions().mutex);
     if (!subscriptions().threads.contains(&stream)) return refuse_without_subscription();
   }
-  return launch(stream, CallbackWork(stream, function, argument, blocks));
+  return launch(stream, CallbackWork(stream, UserWork(function, argument), blocks));
 }
 
 int subscribe(std::uint64_t thread, const Stream& stream) {
   Subscriptions& all = subscriptions();
   const std::lock_guard lock(all.mutex);
+  // Another thread may be destroying it: its subscription would outlive it.
+  if (find_stream(&stream) == nullptr) return refuse_dead("stream", &stream);
   if (all.threads.contains(&stream)) {
     return refuse(ACL_ERROR_REPEAT_SUBSCRIBE, "stream %d is subscribed to already", stream.id());
   }

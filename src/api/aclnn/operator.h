@@ -31,7 +31,8 @@ void set_tensors(Bindings bindings);
 // Fills in slot and address of an argument of the plan.
 void set_argument(aclOpExecutor& executor, const Operand& operand, int argument);
 
-// A plan's arguments are its problem's tensors in the order of the header (normgrad/plan.h).
+// A plan's arguments are its problem's tensors in the order of the header (normgrad/plan.h), which
+// stand at its beginning.
 template <class Problem>
 int argument_of(const Problem& problem, const Tensor* tensor) {
   const auto bytes =

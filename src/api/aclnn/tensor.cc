@@ -59,6 +59,13 @@ int change(Description given, void* address, aclTensor& tensor) {
   const bool keeps_shape = given.shape == nullptr;
   const bool keeps_storage = given.storage == nullptr;
   if (keeps_shape) {
+    if (given.strides != nullptr && given.rank != tensor.shape.size()) {
+      return refuse(
+          kAclnnInvalid,
+          "stride has %llu elements (viewDimsNum), but the shape that tensor keeps has %llu",
+          static_cast<unsigned long long>(given.rank),
+          static_cast<unsigned long long>(tensor.shape.size()));
+    }
     given.shape = tensor.shape.begin();
     given.rank = tensor.shape.size();
     if (given.strides == nullptr) given.strides = tensor.strides.begin();
