@@ -1,5 +1,6 @@
 // Statistics on the f64 tree for every data type: mean = sum(x)/M, then var = sum((x - mean)^2)/M;
-// y = (x - mean)*(s*w) + b in A, where f64 also takes off what rounding left of the mean. GatherStats: one device after the other, in f64.
+// y = (x - mean)*(s*w) + b in A, where f64 also takes off what rounding left of the mean.
+// GatherStats: one device after the other, in f64.
 #include "ops/channel_walk.h"
 #include "ops/model.h"
 #include "ops/tree.h"
