@@ -55,6 +55,8 @@ TEST_F(AclTest, SynchronizingAnEventLeavesLaterWorkAlone) {
   EXPECT_EQ(aclrtLaunchHostFunc(stream, count_up, &count), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeEventWithTimeout(event, 60000), ACL_SUCCESS);
   EXPECT_EQ(count, mode() == Mode::kInline ? 2 : 1);
+  hold.let_go();
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);  // while there is a count
 }
 
 TEST_F(AclTest, StreamWaitsForWhatTheEventStandsFor) {
@@ -90,6 +92,8 @@ TEST_F(AclTest, WaitStandsForTheRecordingOfItsTime) {
   EXPECT_EQ(aclrtRecordEvent(event, first), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(second, 60000), ACL_SUCCESS);
   EXPECT_EQ(count, mode() == Mode::kInline ? 1 : 0);
+  hold.let_go();
+  EXPECT_EQ(aclrtSynchronizeStream(first), ACL_SUCCESS);  // while there is a count
 }
 
 TEST_F(AclTest, WaitStatusTellsWhetherTheStreamIsPast) {
