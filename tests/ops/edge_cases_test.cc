@@ -1,27 +1,13 @@
 // The edge cases of numerics.md, section 3: each row of its table.
 #include <gtest/gtest.h>
 
-#include "ops/check.h"
 #include "ops/examples.h"
-#include "ops/library.h"
+#include "ops/expectations.h"
 
 namespace ops_test {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
-
-Outputs run(const Problem& p) {
-  Outputs out = run_library(p, {2, normgrad::Isa::kAvx2, 1});
-  EXPECT_EQ(out.failure, "") << describe(p);
-  return out;
-}
-
-void expect_within_bound(const Problem& p) {
-  Tally tally;
-  for (const normgrad::Isa isa : available_isas()) {
-    EXPECT_EQ(check(p, run_library(p, {2, isa, 1}), tally), "") << describe(p) << " " << name(isa);
-  }
-}
 
 bool is_finite(const Values& v) {
   for (const double value : v) {

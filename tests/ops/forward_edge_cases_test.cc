@@ -3,28 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "normgrad/last_error.h"
-#include "ops/check.h"
 #include "ops/examples.h"
-#include "ops/library.h"
+#include "ops/expectations.h"
 #include "ops/operators.h"
 
 namespace ops_test {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
-
-Outputs run(const Problem& p) {
-  Outputs out = run_library(p, {2, normgrad::Isa::kAvx2, 1});
-  EXPECT_EQ(out.failure, "") << describe(p);
-  return out;
-}
-
-void expect_within_bound(const Problem& p) {
-  Tally tally;
-  for (const normgrad::Isa isa : available_isas()) {
-    EXPECT_EQ(check(p, run_library(p, {2, isa, 1}), tally), "") << describe(p) << " " << name(isa);
-  }
-}
 
 Problem filled(Form form, Format data, Shape shape, double value) {
   Problem p = layout(form, data, std::move(shape));

@@ -2,9 +2,8 @@
 // through their own operators, f32 in between, as several processes would do it.
 #include <gtest/gtest.h>
 
-#include "ops/check.h"
 #include "ops/examples.h"
-#include "ops/library.h"
+#include "ops/expectations.h"
 
 namespace ops_test {
 namespace {
@@ -16,12 +15,6 @@ class SyncBatchNorm : public testing::TestWithParam<Format> {
  protected:
   Format data() const { return GetParam(); }
 };
-
-Outputs run(const Problem& p) {
-  Outputs out = run_library(p, {2, normgrad::Isa::kAvx2, 1});
-  EXPECT_EQ(out.failure, "") << describe(p);
-  return out;
-}
 
 // Rows [begin, end) of dim 0 of the big tensors.
 Problem part(const Problem& whole, std::size_t begin, std::size_t end) {

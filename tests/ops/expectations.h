@@ -1,0 +1,29 @@
+// Expectations that tests of single problems share.
+#ifndef TESTS_OPS_EXPECTATIONS_H
+#define TESTS_OPS_EXPECTATIONS_H
+
+#include <gtest/gtest.h>
+
+#include "ops/check.h"
+#include "ops/library.h"
+
+namespace ops_test {
+
+// The outputs; a failure is one of the test.
+inline Outputs run(const Problem& p) {
+  Outputs out = run_library(p, {2, normgrad::Isa::kAvx2, 1});
+  EXPECT_EQ(out.failure, "") << describe(p);
+  return out;
+}
+
+// On every instruction set.
+inline void expect_within_bound(const Problem& p) {
+  Tally tally;
+  for (const normgrad::Isa isa : available_isas()) {
+    EXPECT_EQ(check(p, run_library(p, {2, isa, 1}), tally), "") << describe(p) << " " << name(isa);
+  }
+}
+
+}  // namespace ops_test
+
+#endif
