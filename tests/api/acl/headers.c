@@ -8,6 +8,7 @@
 #include <acl/acl_op.h>
 #include <acl/acl_rt.h>
 #include <acl/acl_rt_allocator.h>
+#include <acl/acl_rt_types.h>
 #include <acl/error_codes/ge_error_codes.h>
 #include <acl/error_codes/rt_error_codes.h>
 
