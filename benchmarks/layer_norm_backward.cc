@@ -103,8 +103,8 @@ class LayerNorm : public Workload {
 void add_layer_norm_backward(std::vector<Entry>& entries) {
   for (const RowShape s : kRowShapes) {
     for (const DataType t : kTypes) {
-      entries.push_back({"layer_norm", join({s.rows, s.columns}), t, s.rows * s.columns,
-                         [=] { return std::make_unique<LayerNorm>(s, t); }});
+      entries.push_back({"layer_norm", Layout::kRowMajor, join({s.rows, s.columns}), t,
+                         s.rows * s.columns, [=] { return std::make_unique<LayerNorm>(s, t); }});
     }
   }
 }

@@ -30,13 +30,13 @@ constexpr Bar kBars[] = {{"layer_norm", "8192x768", 0.40, 0.25},
 }  // namespace
 
 void print_table(const std::vector<Row>& rows) {
-  std::printf("%-36s %-5s %10s %10s %8s  0%*s\n", "workload", "dtype", "limit us", "ours us",
+  std::printf("%-54s %-5s %10s %10s %8s  0%*s\n", "workload", "dtype", "limit us", "ours us",
               "fraction", kWidth - 1, "limit");
   for (const Row& row : rows) {
     const Timing& t = row.timing;
-    std::printf("%-36s %-5s %10.1f %10.1f %8.2f%s %s\n",
-                (row.entry.op + " " + row.entry.shape).c_str(), name(row.entry.dtype), t.limit_us,
-                t.ours_us, t.fraction(), t.disturbed ? "~" : " ", text_bar(t.fraction()).c_str());
+    std::printf("%-54s %-5s %10.1f %10.1f %8.2f%s %s\n", row.entry.title().c_str(),
+                name(row.entry.dtype), t.limit_us, t.ours_us, t.fraction(), t.disturbed ? "~" : " ",
+                text_bar(t.fraction()).c_str());
   }
   const bool disturbed =
       std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.timing.disturbed; });
@@ -45,7 +45,7 @@ void print_table(const std::vector<Row>& rows) {
 
 double least_fraction(const Entry& entry) {
   for (const Bar& bar : kBars) {
-    if (entry.op == bar.op && entry.shape == bar.shape)
+    if (entry.op == bar.op && entry.layout == Layout::kRowMajor && entry.shape == bar.shape)
       return entry.dtype == DataType::kF32 ? bar.f32 : bar.bf16_and_f16;
   }
   return 0;
@@ -59,9 +59,9 @@ int print_bars(const std::vector<Row>& rows) {
     if (least == 0) continue;
     ++asked;
     missed += fraction < least ? 1 : 0;
-    std::printf("  %s  %-34s %-5s %6.3f, at least %.2f%s\n", fraction < least ? "FAIL" : "pass",
-                (row.entry.op + " " + row.entry.shape).c_str(), name(row.entry.dtype), fraction,
-                least, row.timing.disturbed ? " ~" : "");
+    std::printf("  %s  %-54s %-5s %6.3f, at least %.2f%s\n", fraction < least ? "FAIL" : "pass",
+                row.entry.title().c_str(), name(row.entry.dtype), fraction, least,
+                row.timing.disturbed ? " ~" : "");
   }
   std::printf("  %d of %d passed\n", asked - missed, asked);
   return missed;
@@ -74,14 +74,15 @@ void write_json(const std::vector<Row>& rows, const std::string& path) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     const Timing& t = row.timing;
-    std::fprintf(file,
-                 "  {\"operator\": \"%s\", \"shape\": \"%s\", \"dtype\": \"%s\", \"threads\": %d, "
-                 "\"bytes\": %.0f, \"limit_us\": %.3f, \"limit_stores\": \"%s\", "
-                 "\"ours_us\": %.3f, \"fraction\": %.4f, \"disturbed\": %s}%s\n",
-                 row.entry.op.c_str(), row.entry.shape.c_str(), name(row.entry.dtype), row.threads,
-                 t.bytes, t.limit_us, t.limit_stores == Stores::kPlain ? "plain" : "non-temporal",
-                 t.ours_us, t.fraction(), t.disturbed ? "true" : "false",
-                 i + 1 < rows.size() ? "," : "");
+    std::fprintf(
+        file,
+        "  {\"operator\": \"%s\", \"layout\": \"%s\", \"shape\": \"%s\", \"dtype\": \"%s\", "
+        "\"threads\": %d, \"bytes\": %.0f, \"limit_us\": %.3f, \"limit_stores\": \"%s\", "
+        "\"ours_us\": %.3f, \"fraction\": %.4f, \"disturbed\": %s}%s\n",
+        row.entry.op.c_str(), name(row.entry.layout), row.entry.shape.c_str(),
+        name(row.entry.dtype), row.threads, t.bytes, t.limit_us,
+        t.limit_stores == Stores::kPlain ? "plain" : "non-temporal", t.ours_us, t.fraction(),
+        t.disturbed ? "true" : "false", i + 1 < rows.size() ? "," : "");
   }
   std::fprintf(file, "]\n");
   if (std::fclose(file) != 0) fail("cannot write " + path);

@@ -91,8 +91,8 @@ class RmsNorm : public Workload {
 void add_rms_norm_backward(std::vector<Entry>& entries) {
   for (const RowShape s : kRowShapes) {
     for (const DataType t : kTypes) {
-      entries.push_back({"rms_norm", join({s.rows, s.columns}), t, s.rows * s.columns,
-                         [=] { return std::make_unique<RmsNorm>(s, t); }});
+      entries.push_back({"rms_norm", Layout::kRowMajor, join({s.rows, s.columns}), t,
+                         s.rows * s.columns, [=] { return std::make_unique<RmsNorm>(s, t); }});
     }
   }
 }

@@ -121,6 +121,16 @@ Sample median(const std::vector<Sample>& samples) {
 
 const char* name(DataType dtype) { return format(dtype).name; }
 
+const char* name(Layout layout) {
+  return layout == Layout::kChannelsLast ? "channels_last" : "row_major";
+}
+
+std::string Entry::title() const {
+  const std::string suffix =
+      layout == Layout::kRowMajor ? "" : std::string("_") + bench::name(layout);
+  return op + suffix + "/" + shape;
+}
+
 void fail(const std::string& message) {
   std::fprintf(stderr, "\nnormgrad_bench: %s\n", message.c_str());
   std::exit(1);

@@ -21,6 +21,10 @@ using normgrad::DataType;
 inline constexpr DataType kTypes[] = {DataType::kF32, DataType::kBF16, DataType::kF16};
 const char* name(DataType dtype);
 
+// Of the big tensors, in memory.
+enum class Layout { kRowMajor, kChannelsLast };
+const char* name(Layout layout);
+
 // The memory of one tensor: aligned to 64 bytes, every page touched.
 class Array {
  public:
@@ -70,13 +74,15 @@ void expect(const Array& out, std::int64_t i, double exact, double t, const char
 void must(normgrad::Status status);  // kOk, or fail with the library's own sentence
 
 struct Entry {
-  std::string op;     // layer_norm
+  std::string op;  // layer_norm
+  Layout layout;
   std::string shape;  // 8192x768
   DataType dtype;
   std::int64_t elements;  // of a big tensor
   std::function<std::unique_ptr<Workload>()> make;
 
-  std::string name() const { return op + "/" + shape + "/" + bench::name(dtype); }
+  std::string title() const;  // batch_norm_training_channels_last/32x64x56x56
+  std::string name() const { return title() + "/" + bench::name(dtype); }
 };
 
 struct Timing {

@@ -1,0 +1,30 @@
+#include "channels.h"
+
+namespace bench {
+
+Channels::Channels(const Shape& s, Layout where) : shape(s), layout(where), n(s[0]), c(s[1]), l(1) {
+  for (std::size_t d = 2; d < s.size(); ++d) l *= s[d];
+  elements = n * c * l;
+}
+
+normgrad::Tensor Channels::tensor(DataType dtype, const char* name) const {
+  normgrad::Tensor t = bench::tensor(dtype, shape, name);
+  if (layout != Layout::kChannelsLast) return t;
+  t.strides[1] = 1;
+  for (int d = 2; d < t.rank; ++d) t.strides[d] *= c;
+  return t;
+}
+
+std::vector<Channels> all_channels() {
+  const Shape shapes[] = {{32, 64, 56, 56}, {32, 256, 14, 14}, {8, 512, 7, 7},      {32, 64, 12544},
+                          {128, 1024},      {4, 3, 224, 224},  {16, 32, 16, 28, 28}};
+  std::vector<Channels> all;
+  for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+    for (const Shape& s : shapes) {
+      if (s.size() > 2 || layout == Layout::kChannelsLast) all.emplace_back(s, layout);
+    }
+  }
+  return all;
+}
+
+}  // namespace bench
