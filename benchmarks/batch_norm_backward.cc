@@ -1,27 +1,32 @@
-// BatchNorm backward, everything in one data type: in training with the variance as
-// given (InfiniOp's BatchNormBackward), and in inference with eps added to it.
+// BatchNorm backward, everything in one data type: in training with the variance as given
+// (InfiniOp's BatchNormBackward), in inference with eps added to it, and the reduce half, which has
+// sums but no dx (aclnnBatchNormReduceBackward).
 #include "normgrad/batch_norm_backward.h"
 
 #include <cmath>
 
-#include "channels.h"
+#include "channel_formulas.h"
 #include "workload.h"
 
 namespace bench {
 namespace {
 
-class BatchNorm : public Workload {
+enum class Half { kTraining, kInference, kReduce };
+
+class BatchNormBackward : public Workload {
  public:
-  BatchNorm(const Channels& s, DataType t, bool training)
+  BatchNormBackward(const Channels& s, DataType t, Half half)
       : s_(s),
-        eps_(training ? 0 : 1e-5),
-        training_(training),
-        dx_(t, s.elements),
+        half_(half),
+        eps_(half == Half::kInference ? 1e-5 : 0),
+        dx_(half == Half::kReduce ? Array(t, 0) : s.array(t)),
         dw_(t, s.c),
         db_(t, s.c),
-        dy_(t, s.elements),
-        x_(t, s.elements),
-        w_(t, s.c),
+        sum_dy_(t, half == Half::kReduce ? s.c : 0),
+        sum_dy_xmu_(t, half == Half::kReduce ? s.c : 0),
+        dy_(s.array(t)),
+        x_(s.array(t)),
+        w_(t, half == Half::kReduce ? 0 : s.c),
         mean_(t, s.c),
         var_(t, s.c) {
     dy_.fill(-1, 1.125);
@@ -29,22 +34,13 @@ class BatchNorm : public Workload {
     w_.fill(0.5, 1.5);
     mean_.fill(0.125, 0.375);
     var_.fill(0.5, 2);
-    normgrad::BatchNormBackward problem;
-    problem.dx = s.tensor(t, "dx");
-    problem.dy = s.tensor(t, "dy");
-    problem.x = s.tensor(t, "x");
-    problem.dw = tensor(t, {s.c}, "dw");
-    problem.db = tensor(t, {s.c}, "db");
-    problem.w = tensor(t, {s.c}, "w");
-    problem.mean = tensor(t, {s.c}, "mean");
-    problem.var = tensor(t, {s.c}, "var");
-    problem.eps = eps_;
-    problem.training = training_;
-    must(make_plan(problem, &plan_));
+    must(make_plan(problem(t), &plan_));
     workspace_.resize(plan_.workspace_bytes);
     data_ = {.dx = dx_.data(),
              .dw = dw_.data(),
              .db = db_.data(),
+             .sum_dy = sum_dy_.data(),
+             .sum_dy_xmu = sum_dy_xmu_.data(),
              .dy = dy_.data(),
              .x = x_.data(),
              .w = w_.data(),
@@ -54,93 +50,87 @@ class BatchNorm : public Workload {
 
   void run() override { must(normgrad::run(plan_, data_, workspace_.data(), workspace_.size())); }
 
-  // db = sum(dy), dw = sum(dy*x_hat) with x_hat = (x - mean)*r, r = 1/sqrt(var + eps)
-  // dx = w*r*(dy - db/n - x_hat*dw/n) in training, w*r*dy in inference
   void check() const override {
-    const std::vector<Channel> channels = channel_sums();
+    std::vector<ChannelSums> channels(static_cast<std::size_t>(s_.c));
     for (std::int64_t c = 0; c < s_.c; ++c) {
-      const Channel& sums = channels[static_cast<std::size_t>(c)];
-      expect(db_, c, sums.db, sums.db_t, "BatchNorm db");
-      expect(dw_, c, sums.dw, sums.dw_t, "BatchNorm dw");
+      ChannelSums& of = channels[static_cast<std::size_t>(c)];
+      of.mean = mean_[c];
+      of.r = 1 / std::sqrt(var_[c] + eps_);
+      of.w = half_ == Half::kReduce ? 1 : w_[c];
     }
-    const double scale = training_ ? 1 / static_cast<double>(s_.n * s_.l) : 0;
-    for (std::int64_t n = 0; n < s_.n; ++n) {
-      s_.for_image(n, [&](std::int64_t c, std::int64_t i) {
-        const Channel& of = channels[static_cast<std::size_t>(c)];
-        const double dy = dy_[i], x_hat = (x_[i] - of.mean) * of.r;
-        expect(dx_, i, of.wr * (dy - of.db * scale - x_hat * (of.dw * scale)),
-               of.wr * (std::abs(dy) + of.db_t * scale + std::abs(x_hat) * (of.dw_t * scale)),
-               "BatchNorm dx");
-      });
-    }
+    add_sums(s_, dy_, x_, channels);
+    for (std::int64_t c = 0; c < s_.c; ++c) check_sums(c, channels[static_cast<std::size_t>(c)]);
+    if (half_ == Half::kReduce) return;
+    const double scale = half_ == Half::kTraining ? 1 / static_cast<double>(s_.n * s_.l) : 0;
+    check_dx(s_, dx_, dy_, x_, channels, scale);
   }
 
   Traffic traffic() const override {
     return {{dy_.bytes(), x_.bytes()},
             dx_.bytes(),
             {w_.bytes(), mean_.bytes(), var_.bytes()},
-            {dw_.bytes(), db_.bytes()}};
+            {dw_.bytes(), db_.bytes(), sum_dy_.bytes(), sum_dy_xmu_.bytes()}};
+  }
+
+  // The channels of a row-major tensor fit into the cache one by one, those of this only together.
+  bool takes_two_passes() const override {
+    return half_ == Half::kTraining && s_.layout == Layout::kChannelsLast;
   }
 
  private:
-  struct Channel {
-    double mean = 0, r = 0, wr = 0;
-    double db = 0, db_t = 0, dw = 0, dw_t = 0;
-  };
-
-  std::vector<Channel> channel_sums() const {
-    std::vector<Channel> channels(static_cast<std::size_t>(s_.c));
-    for (std::int64_t c = 0; c < s_.c; ++c) {
-      Channel& of = channels[static_cast<std::size_t>(c)];
-      of.mean = mean_[c];
-      of.r = 1 / std::sqrt(var_[c] + eps_);
-      of.wr = w_[c] * of.r;
+  normgrad::BatchNormBackward problem(DataType t) const {
+    normgrad::BatchNormBackward problem;
+    if (half_ == Half::kReduce) {
+      problem.sum_dy = tensor(t, {s_.c}, "sum_dy");
+      problem.sum_dy_xmu = tensor(t, {s_.c}, "sum_dy_xmu");
+    } else {
+      problem.dx = s_.tensor(t, "dx");
+      problem.w = tensor(t, {s_.c}, "w");
     }
-    for (std::int64_t n = 0; n < s_.n; ++n) add_image(n, channels);
-    return channels;
+    problem.dw = tensor(t, {s_.c}, "dw");
+    problem.db = tensor(t, {s_.c}, "db");
+    problem.dy = s_.tensor(t, "dy");
+    problem.x = s_.tensor(t, "x");
+    problem.mean = tensor(t, {s_.c}, "mean");
+    problem.var = tensor(t, {s_.c}, "var");
+    problem.eps = eps_;
+    problem.training = half_ != Half::kInference;
+    return problem;
   }
 
-  // Image by image, so that no sum has more than 2^16 terms in sequence.
-  void add_image(std::int64_t n, std::vector<Channel>& channels) const {
-    std::vector<Channel> image = channels;
-    for (Channel& of : image) of.db = of.db_t = of.dw = of.dw_t = 0;
-    s_.for_image(n, [&](std::int64_t c, std::int64_t i) {
-      Channel& of = image[static_cast<std::size_t>(c)];
-      const double dy = dy_[i], term = dy * ((x_[i] - of.mean) * of.r);
-      of.db += dy;
-      of.db_t += std::abs(dy);
-      of.dw += term;
-      of.dw_t += std::abs(term);
-    });
-    for (std::size_t c = 0; c < channels.size(); ++c) {
-      channels[c].db += image[c].db;
-      channels[c].db_t += image[c].db_t;
-      channels[c].dw += image[c].dw;
-      channels[c].dw_t += image[c].dw_t;
-    }
+  void check_sums(std::int64_t c, const ChannelSums& of) const {
+    expect(db_, c, of.db, of.db_t, "BatchNorm db");
+    expect(dw_, c, of.dw, of.dw_t, "BatchNorm dw");
+    if (half_ != Half::kReduce) return;
+    expect(sum_dy_, c, of.db, of.db_t, "BatchNorm sum_dy");
+    expect(sum_dy_xmu_, c, of.dw / of.r, of.dw_t / of.r, "BatchNorm sum_dy_xmu");
   }
 
   Channels s_;
+  Half half_;
   double eps_;
-  bool training_;
-  Array dx_, dw_, db_, dy_, x_, w_, mean_, var_;
+  Array dx_, dw_, db_, sum_dy_, sum_dy_xmu_, dy_, x_, w_, mean_, var_;
   normgrad::Plan plan_;
   normgrad::BatchNormBackwardData data_;
   std::vector<std::byte> workspace_;
 };
 
+auto maker(Half half) {
+  return [=](const Channels& s, DataType t) {
+    return std::make_unique<BatchNormBackward>(s, t, half);
+  };
+}
+
 }  // namespace
 
 void add_batch_norm_backward(std::vector<Entry>& entries) {
-  for (const bool training : {true, false}) {
-    for (const Channels& s : all_channels()) {
-      for (const DataType t : kTypes) {
-        entries.push_back({training ? "batch_norm_training" : "batch_norm_inference", s.layout,
-                           join(s.shape), t, s.elements,
-                           [=] { return std::make_unique<BatchNorm>(s, t, training); }});
-      }
-    }
-  }
+  const std::vector<Channels> all = all_channels();
+  add_channel_entries(entries, "batch_norm_training", all, maker(Half::kTraining));
+  add_channel_entries(entries, "batch_norm_training",
+                      {{{32, 64, 56, 56}, Layout::kPadded}, {{32, 256, 14, 14}, Layout::kPadded}},
+                      maker(Half::kTraining));
+  add_channel_entries(entries, "batch_norm_inference", all, maker(Half::kInference));
+  add_channel_entries(entries, "batch_norm_reduce", all, maker(Half::kReduce));
 }
 
 }  // namespace bench

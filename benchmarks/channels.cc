@@ -5,13 +5,18 @@ namespace bench {
 Channels::Channels(const Shape& s, Layout where) : shape(s), layout(where), n(s[0]), c(s[1]), l(1) {
   for (std::size_t d = 2; d < s.size(); ++d) l *= s[d];
   elements = n * c * l;
+  const bool last = layout == Layout::kChannelsLast;
+  c_stride = last ? 1 : layout == Layout::kPadded ? l + kPadding : l;
+  l_stride = last ? c : 1;
+  n_stride = last ? c * l : c * c_stride;
+  storage = n * n_stride;
 }
 
 normgrad::Tensor Channels::tensor(DataType dtype, const char* name) const {
   normgrad::Tensor t = bench::tensor(dtype, shape, name);
-  if (layout != Layout::kChannelsLast) return t;
-  t.strides[1] = 1;
-  for (int d = 2; d < t.rank; ++d) t.strides[d] *= c;
+  t.strides[0] = n_stride;
+  t.strides[1] = c_stride;
+  for (int d = 2; d < t.rank; ++d) t.strides[d] *= l_stride;
   return t;
 }
 

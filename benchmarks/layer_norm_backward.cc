@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "rows.h"
 #include "workload.h"
 
 namespace bench {
@@ -10,28 +11,27 @@ namespace {
 
 class LayerNorm : public Workload {
  public:
-  LayerNorm(RowShape s, DataType t)
-      : rows_(s.rows),
-        columns_(s.columns),
-        dx_(t, rows_ * columns_),
-        dw_(t, columns_),
-        db_(t, columns_),
-        dy_(t, rows_ * columns_),
-        w_(t, columns_),
-        x_hat_(t, rows_ * columns_),
-        sigma_(t, rows_) {
+  LayerNorm(const Rows& s, DataType t)
+      : s_(s),
+        dx_(s.array(t)),
+        dw_(t, s.columns),
+        db_(t, s.columns),
+        dy_(s.array(t)),
+        w_(t, s.columns),
+        x_hat_(s.array(t)),
+        sigma_(t, s.rows) {
     dy_.fill(-1, 1.125);
     w_.fill(0.5, 1.5);
     x_hat_.fill(-1.75, 1.75);
     sigma_.fill(0.5, 2);
     normgrad::LayerNormBackward problem;
-    problem.dx = tensor(t, {rows_, columns_}, "dx");
-    problem.dy = tensor(t, {rows_, columns_}, "dy");
-    problem.x_hat = tensor(t, {rows_, columns_}, "x_hat");
-    problem.sigma = tensor(t, {rows_}, "sigma");
-    problem.w = tensor(t, {columns_}, "w");
-    problem.dw = tensor(t, {columns_}, "dw");
-    problem.db = tensor(t, {columns_}, "db");
+    problem.dx = s.tensor(t, "dx");
+    problem.dy = s.tensor(t, "dy");
+    problem.x_hat = s.tensor(t, "x_hat");
+    problem.sigma = s.row_tensor(t, "sigma");
+    problem.w = tensor(t, {s.columns}, "w");
+    problem.dw = tensor(t, {s.columns}, "dw");
+    problem.db = tensor(t, {s.columns}, "db");
     must(make_plan(problem, &plan_));
     workspace_.resize(plan_.workspace_bytes);
     data_ = {dx_.data(),    dw_.data(),    db_.data(), dy_.data(), w_.data(),
@@ -44,11 +44,12 @@ class LayerNorm : public Workload {
     struct Column {
       double dw = 0, dw_t = 0, db = 0, db_t = 0;
     };
-    std::vector<Column> column(static_cast<std::size_t>(columns_));
-    for (std::int64_t row = 0; row < rows_; ++row) {
+    std::vector<Column> column(static_cast<std::size_t>(s_.columns));
+    for (std::int64_t row = 0; row < s_.rows; ++row) {
       check_row(row);
-      for (std::int64_t c = 0; c < columns_; ++c) {
-        const double dy = dy_[row * columns_ + c], x_hat = x_hat_[row * columns_ + c];
+      const std::int64_t first = s_.begin(row);
+      for (std::int64_t c = 0; c < s_.columns; ++c) {
+        const double dy = dy_[first + c], x_hat = x_hat_[first + c];
         Column& sums = column[static_cast<std::size_t>(c)];
         sums.dw += dy * x_hat;
         sums.dw_t += std::abs(dy * x_hat);
@@ -56,7 +57,7 @@ class LayerNorm : public Workload {
         sums.db_t += std::abs(dy);
       }
     }
-    for (std::int64_t c = 0; c < columns_; ++c) {
+    for (std::int64_t c = 0; c < s_.columns; ++c) {
       const Column& sums = column[static_cast<std::size_t>(c)];
       expect(dw_, c, sums.dw, sums.dw_t, "LayerNorm dw");
       expect(db_, c, sums.db, sums.db_t, "LayerNorm db");
@@ -73,9 +74,9 @@ class LayerNorm : public Workload {
  private:
   // dx = (g - mean(g) - x_hat*mean(g*x_hat)) / sigma with g = w*dy
   void check_row(std::int64_t row) const {
-    const std::int64_t first = row * columns_;
+    const std::int64_t first = s_.begin(row);
     double mean_g = 0, mean_g_t = 0, mean_gx = 0, mean_gx_t = 0;
-    for (std::int64_t c = 0; c < columns_; ++c) {
+    for (std::int64_t c = 0; c < s_.columns; ++c) {
       const double g = w_[c] * dy_[first + c], gx = g * x_hat_[first + c];
       mean_g += g;
       mean_g_t += std::abs(g);
@@ -83,15 +84,15 @@ class LayerNorm : public Workload {
       mean_gx_t += std::abs(gx);
     }
     for (double* sum : {&mean_g, &mean_g_t, &mean_gx, &mean_gx_t})
-      *sum /= static_cast<double>(columns_);
-    for (std::int64_t c = 0; c < columns_; ++c) {
+      *sum /= static_cast<double>(s_.columns);
+    for (std::int64_t c = 0; c < s_.columns; ++c) {
       const double g = w_[c] * dy_[first + c], x_hat = x_hat_[first + c];
       expect(dx_, first + c, (g - mean_g - x_hat * mean_gx) / sigma_[row],
              (std::abs(g) + mean_g_t + std::abs(x_hat) * mean_gx_t) / sigma_[row], "LayerNorm dx");
     }
   }
 
-  std::int64_t rows_, columns_;
+  Rows s_;
   Array dx_, dw_, db_, dy_, w_, x_hat_, sigma_;
   normgrad::Plan plan_;
   normgrad::LayerNormBackwardData data_;
@@ -101,12 +102,10 @@ class LayerNorm : public Workload {
 }  // namespace
 
 void add_layer_norm_backward(std::vector<Entry>& entries) {
-  for (const RowShape s : kRowShapes) {
-    for (const DataType t : kTypes) {
-      entries.push_back({"layer_norm", Layout::kRowMajor, join({s.rows, s.columns}), t,
-                         s.rows * s.columns, [=] { return std::make_unique<LayerNorm>(s, t); }});
-    }
-  }
+  std::vector<Rows> tensors = all_rows();
+  tensors.push_back({{512, 16}, 768, Layout::kPermuted});
+  add_row_entries(entries, "layer_norm", tensors,
+                  [](const Rows& s, DataType t) { return std::make_unique<LayerNorm>(s, t); });
 }
 
 }  // namespace bench

@@ -21,29 +21,40 @@ std::uint32_t load(const std::byte* p) {
   return value;
 }
 
+// b null: out = a.
 void add_portable(const std::byte* a, const std::byte* b, std::byte* out, std::size_t bytes) {
   std::size_t i = 0;
   for (; i + sizeof(std::uint32_t) <= bytes; i += sizeof(std::uint32_t)) {
-    const std::uint32_t sum = load(a + i) + load(b + i);
+    const std::uint32_t sum = load(a + i) + (b != nullptr ? load(b + i) : 0);
     std::memcpy(out + i, &sum, sizeof(sum));
   }
-  for (; i < bytes; ++i) out[i] = a[i] ^ b[i];
+  for (; i < bytes; ++i) out[i] = b != nullptr ? a[i] ^ b[i] : a[i];
+}
+
+std::uint32_t read_portable(const std::byte* p, std::size_t bytes) {
+  std::uint32_t all = 0;
+  for (std::size_t i = 0; i + sizeof(all) <= bytes; i += sizeof(all)) all |= load(p + i);
+  return all;
 }
 
 #if defined(__x86_64__)
 
-template <Stores stores>
+constexpr std::size_t kVectors = 4;
+constexpr std::size_t kStep = kVectors * sizeof(__m256i);
+
+__attribute__((target("avx2"))) inline __m256i vector(const std::byte* p) {
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+}
+
+template <Stores stores, bool two>
 __attribute__((target("avx2"))) void add_avx2(const std::byte* a, const std::byte* b,
                                               std::byte* out, std::size_t bytes) {
-  constexpr std::size_t kVectors = 4;
-  constexpr std::size_t kStep = kVectors * sizeof(__m256i);
   std::size_t i = 0;
   for (; i + kStep <= bytes; i += kStep) {
-    for (std::size_t v = 0; v < kStep; v += sizeof(__m256i)) {
-      const __m256i sum =
-          _mm256_add_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(a + i + v)),
-                           _mm256_load_si256(reinterpret_cast<const __m256i*>(b + i + v)));
-      auto* to = reinterpret_cast<__m256i*>(out + i + v);
+    for (std::size_t v = i; v < i + kStep; v += sizeof(__m256i)) {
+      __m256i sum = vector(a + v);
+      if constexpr (two) sum = _mm256_add_epi32(sum, vector(b + v));
+      auto* to = reinterpret_cast<__m256i*>(out + v);
       if constexpr (stores == Stores::kPlain) {
         _mm256_store_si256(to, sum);
       } else {
@@ -52,7 +63,29 @@ __attribute__((target("avx2"))) void add_avx2(const std::byte* a, const std::byt
     }
   }
   if constexpr (stores == Stores::kNonTemporal) _mm_sfence();
-  add_portable(a + i, b + i, out + i, bytes - i);
+  add_portable(a + i, two ? b + i : nullptr, out + i, bytes - i);
+}
+
+// Both in step, as an operator reads them.
+__attribute__((target("avx2"))) std::uint32_t read_avx2(const std::byte* a, const std::byte* b,
+                                                        std::size_t bytes) {
+  __m256i all[kVectors] = {};
+  std::size_t i = 0;
+  for (; i + kStep <= bytes; i += kStep) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t at = i + v * sizeof(__m256i);
+      all[v] = _mm256_or_si256(all[v], _mm256_or_si256(vector(a + at), vector(b + at)));
+    }
+  }
+  for (std::size_t v = 1; v < kVectors; ++v) all[0] = _mm256_or_si256(all[0], all[v]);
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(all[0])) |
+         read_portable(a + i, bytes - i) | read_portable(b + i, bytes - i);
+}
+
+template <Stores stores>
+void add_avx2(const std::byte* a, const std::byte* b, std::byte* out, std::size_t bytes) {
+  if (b != nullptr) return add_avx2<stores, true>(a, b, out, bytes);
+  add_avx2<stores, false>(a, b, out, bytes);
 }
 
 #endif
@@ -60,18 +93,12 @@ __attribute__((target("avx2"))) void add_avx2(const std::byte* a, const std::byt
 void add(const std::byte* a, const std::byte* b, std::byte* out, std::size_t bytes, Stores stores) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) {
-    return stores == Stores::kPlain ? add_avx2<Stores::kPlain>(a, b, out, bytes)
-                                    : add_avx2<Stores::kNonTemporal>(a, b, out, bytes);
+    return stores == Stores::kNonTemporal ? add_avx2<Stores::kNonTemporal>(a, b, out, bytes)
+                                          : add_avx2<Stores::kPlain>(a, b, out, bytes);
   }
 #endif
   static_cast<void>(stores);
   add_portable(a, b, out, bytes);
-}
-
-std::uint32_t read(const std::byte* p, std::size_t bytes) {
-  std::uint32_t all = 0;
-  for (std::size_t i = 0; i + sizeof(all) <= bytes; i += sizeof(all)) all |= load(p + i);
-  return all;
 }
 
 // What was read must go somewhere, or the compiler leaves the reading out.
@@ -84,20 +111,45 @@ Bytes part(Bytes whole, std::size_t index, std::size_t parts) {
   return {whole.data + begin, end - begin};
 }
 
+void read_part(const Traffic& traffic, std::size_t index, std::size_t parts) {
+  const Bytes a = part(traffic.in[0], index, parts), b = part(traffic.in[1], index, parts);
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && a.size == b.size) {
+    sink.store(read_avx2(a.data, b.data, a.size), std::memory_order_relaxed);
+    return;
+  }
+#endif
+  sink.store(read_portable(a.data, a.size) | read_portable(b.data, b.size),
+             std::memory_order_relaxed);
+}
+
 void move_part(const Traffic& traffic, Stores stores, std::size_t index, std::size_t parts) {
   const Bytes out = part(traffic.out, index, parts);
-  add(part(traffic.in[0], index, parts).data, part(traffic.in[1], index, parts).data, out.data,
-      out.size, stores);
+  if (traffic.out.size > 0) {
+    add(part(traffic.in[0], index, parts).data, part(traffic.in[1], index, parts).data, out.data,
+        out.size, stores);
+  } else {
+    read_part(traffic, index, parts);
+  }
   std::uint32_t all = 0;
   for (const Bytes& in : traffic.small_in) {
     const Bytes mine = part(in, index, parts);
-    all |= read(mine.data, mine.size);
+    all |= read_portable(mine.data, mine.size);
   }
   sink.store(all, std::memory_order_relaxed);
   for (const Bytes& small_out : traffic.small_out) {
     const Bytes mine = part(small_out, index, parts);
     std::memset(mine.data, 0, mine.size);
   }
+}
+
+// body(t, n) on every thread t of n.
+template <class Body>
+void on_threads(int threads, const Body& body) {
+  if (threads == 1) return body(0, 1);
+#pragma omp parallel num_threads(threads)
+  body(static_cast<std::size_t>(omp_get_thread_num()),
+       static_cast<std::size_t>(omp_get_num_threads()));
 }
 
 }  // namespace
@@ -109,11 +161,21 @@ std::size_t Traffic::bytes() const {
   return sum;
 }
 
+const char* name(Stores stores) {
+  return stores == Stores::kPlain         ? "plain"
+         : stores == Stores::kNonTemporal ? "non-temporal"
+                                          : "none";
+}
+
 void move_bytes(const Traffic& traffic, Stores stores, int threads) {
-  if (threads == 1) return move_part(traffic, stores, 0, 1);
-#pragma omp parallel num_threads(threads)
-  move_part(traffic, stores, static_cast<std::size_t>(omp_get_thread_num()),
-            static_cast<std::size_t>(omp_get_num_threads()));
+  on_threads(threads, [&](std::size_t index, std::size_t parts) {
+    move_part(traffic, stores, index, parts);
+  });
+}
+
+void read_inputs(const Traffic& traffic, int threads) {
+  on_threads(threads,
+             [&](std::size_t index, std::size_t parts) { read_part(traffic, index, parts); });
 }
 
 }  // namespace bench

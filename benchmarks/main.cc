@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <regex>
 #include <string>
 #include <vector>
@@ -38,7 +40,7 @@ struct Options {
   bool list = false, bars = false, realtime = false;
 };
 
-// Fewer elements than this are done on the calling thread, and so is their limit.
+// The limit of fewer elements than this takes one thread, whatever ours does.
 constexpr std::int64_t kWorthThreads = 32768;
 
 [[noreturn]] void usage_error(const std::string& message) {
@@ -108,12 +110,19 @@ void show_progress(std::size_t number, std::size_t count, const std::string& nam
   if (terminal && number == count) std::fprintf(stderr, "\r\033[K");
 }
 
-Timing time_workload(benchmark::State& state, const Entry& entry, int threads) {
-  normgrad::set_threads(threads);
-  const std::unique_ptr<Workload> workload = entry.make();
+std::unique_ptr<Workload> make_and_check(const std::function<std::unique_ptr<Workload>()>& make) {
+  if (!make) return nullptr;
+  std::unique_ptr<Workload> workload = make();
   workload->run();
   workload->check();
-  Rounds rounds(*workload, threads);
+  return workload;
+}
+
+Timing time_workload(benchmark::State& state, const Entry& entry, int threads) {
+  normgrad::set_threads(threads);
+  const std::unique_ptr<Workload> workload = make_and_check(entry.make);
+  const std::unique_ptr<Workload> twin = make_and_check(entry.make_twin);
+  Rounds rounds(*workload, twin.get(), entry.elements < kWorthThreads ? 1 : threads);
   for ([[maybe_unused]] auto round : state) state.SetIterationTime(rounds.next());
   const Timing timing = rounds.medians();
   state.counters["limit_us"] = timing.limit_us;
@@ -133,10 +142,9 @@ std::vector<Row> run(const std::vector<Entry>& entries, const Options& options) 
   std::vector<Row> rows;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const auto body = [&, i](benchmark::State& state) {
-      const Entry& entry = entries[i];
-      const int threads = entry.elements < kWorthThreads ? 1 : options.threads;
-      show_progress(i + 1, entries.size(), entry.name());
-      rows.push_back({entry, threads, time_workload(state, entry, threads)});
+      show_progress(i + 1, entries.size(), entries[i].name());
+      const Timing timing = time_workload(state, entries[i], options.threads);
+      rows.push_back({entries[i], options.threads, timing});
     };
     benchmark::RegisterBenchmark(entries[i].name().c_str(), body)
         ->Iterations(options.rounds)
@@ -165,6 +173,8 @@ int bench_main(int argc, char** argv) {
   add_layer_norm_backward(all);
   add_rms_norm_backward(all);
   add_batch_norm_backward(all);
+  add_batch_norm_elemt_backward(all);
+  add_batch_norm(all);
   const std::vector<Entry> entries = chosen(all, options);
   if (options.list) {
     for (const Entry& entry : entries) std::printf("%s\n", entry.name().c_str());

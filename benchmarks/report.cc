@@ -80,9 +80,8 @@ void write_json(const std::vector<Row>& rows, const std::string& path) {
         "\"threads\": %d, \"bytes\": %.0f, \"limit_us\": %.3f, \"limit_stores\": \"%s\", "
         "\"ours_us\": %.3f, \"fraction\": %.4f, \"disturbed\": %s}%s\n",
         row.entry.op.c_str(), name(row.entry.layout), row.entry.shape.c_str(),
-        name(row.entry.dtype), row.threads, t.bytes, t.limit_us,
-        t.limit_stores == Stores::kPlain ? "plain" : "non-temporal", t.ours_us, t.fraction(),
-        t.disturbed ? "true" : "false", i + 1 < rows.size() ? "," : "");
+        name(row.entry.dtype), row.threads, t.bytes, t.limit_us, name(t.limit_stores), t.ours_us,
+        t.fraction(), t.disturbed ? "true" : "false", i + 1 < rows.size() ? "," : "");
   }
   std::fprintf(file, "]\n");
   if (std::fclose(file) != 0) fail("cannot write " + path);

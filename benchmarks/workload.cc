@@ -122,7 +122,17 @@ Sample median(const std::vector<Sample>& samples) {
 const char* name(DataType dtype) { return format(dtype).name; }
 
 const char* name(Layout layout) {
-  return layout == Layout::kChannelsLast ? "channels_last" : "row_major";
+  switch (layout) {
+    case Layout::kRowMajor:
+      return "row_major";
+    case Layout::kChannelsLast:
+      return "channels_last";
+    case Layout::kPadded:
+      return "padded";
+    case Layout::kPermuted:
+      return "permuted";
+  }
+  return "";
 }
 
 std::string Entry::title() const {
@@ -140,11 +150,14 @@ void must(normgrad::Status status) {
   if (status != normgrad::Status::kOk) fail(normgradGetLastError());
 }
 
-Array::Array(DataType dtype, std::int64_t count)
-    : dtype_(dtype), count_(count), size_(static_cast<std::size_t>(count) * format(dtype).bytes) {
-  const std::size_t whole_lines = (size_ + 63) / 64 * 64;
+Array::Array(DataType dtype, std::int64_t count, std::int64_t storage)
+    : dtype_(dtype),
+      storage_(storage),
+      size_(static_cast<std::size_t>(count) * format(dtype).bytes) {
+  const std::size_t bytes = static_cast<std::size_t>(storage) * format(dtype).bytes;
+  const std::size_t whole_lines = (bytes / 64 + 1) * 64;  // one even for no elements
   memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, whole_lines)));
-  if (memory_ == nullptr) fail("out of memory: " + std::to_string(size_) + " bytes");
+  if (memory_ == nullptr) fail("out of memory: " + std::to_string(bytes) + " bytes");
   std::memset(memory_.get(), 0, whole_lines);
 }
 
@@ -152,7 +165,7 @@ void Array::Free::operator()(std::byte* p) const { std::free(p); }
 
 void Array::fill(double low, double high) {
   static std::uint64_t state = 1;
-  for (std::int64_t i = 0; i < count_; ++i) {
+  for (std::int64_t i = 0; i < storage_; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const double unit = static_cast<double>(state >> 40) * 0x1p-24;
     const auto value = static_cast<float>(low + (high - low) * unit);
@@ -194,32 +207,51 @@ void expect(const Array& out, std::int64_t i, double exact, double t, const char
   fail(text);
 }
 
-Rounds::Rounds(Workload& workload, int threads)
-    : workload_(workload), traffic_(workload.traffic()), threads_(threads) {
-  constexpr double kBatchUs = 20;  // beside which reading the clock takes no time
-  const double us = std::min(limit(Stores::kPlain).us, limit(Stores::kNonTemporal).us);
-  batch_ = static_cast<int>(std::ceil(kBatchUs / us));
-}
+Rounds::Rounds(Workload& workload, Workload* twin, int limit_threads)
+    : traffic_(workload.traffic()) {
+  const auto limit = [=, this](int passes, Stores stores) {
+    return Contender{[=, this] {
+      if (passes == 2) read_inputs(traffic_, limit_threads);
+      move_bytes(traffic_, stores, limit_threads);
+    }};
+  };
+  const bool stores = traffic_.out.size > 0, two_passes = workload.takes_two_passes();
+  plain_ = limit(1, Stores::kPlain);
+  if (stores) non_temporal_ = limit(1, Stores::kNonTemporal);
+  if (two_passes) two_pass_plain_ = limit(2, Stores::kPlain);
+  if (two_passes) two_pass_non_temporal_ = limit(2, Stores::kNonTemporal);
+  if (twin != nullptr) twin_.run = [=] { twin->run(); };
+  ours_.run = [&] { workload.run(); };
 
-Sample Rounds::limit(Stores stores) const {
-  return time_undisturbed(batch_, [&] { move_bytes(traffic_, stores, threads_); });
+  constexpr double kBatchUs = 20;  // beside which reading the clock takes no time
+  batch_ = static_cast<int>(std::ceil(kBatchUs / time_undisturbed(1, plain_.run).us));
 }
 
 double Rounds::next() {
-  plain_.push_back(limit(Stores::kPlain));
-  non_temporal_.push_back(limit(Stores::kNonTemporal));
-  ours_.push_back(time_undisturbed(batch_, [&] { workload_.run(); }));
-  return ours_.back().us * 1e-6;
+  for (Contender* each :
+       {&plain_, &non_temporal_, &two_pass_plain_, &two_pass_non_temporal_, &twin_, &ours_}) {
+    if (each->run) each->samples.push_back(time_undisturbed(batch_, each->run));
+  }
+  return ours_.samples.back().us * 1e-6;
 }
 
 Timing Rounds::medians() const {
-  const Sample plain = median(plain_), non_temporal = median(non_temporal_), ours = median(ours_);
   Timing timing;
-  timing.limit_us = std::min(plain.us, non_temporal.us);
-  timing.limit_stores = plain.us <= non_temporal.us ? Stores::kPlain : Stores::kNonTemporal;
-  timing.ours_us = ours.us;
+  const auto us = [&](const Contender& of, double otherwise) {
+    if (!of.run) return otherwise;
+    const Sample middle = median(of.samples);
+    timing.disturbed |= middle.disturbed;
+    return middle.us;
+  };
+  const double plain = us(plain_, 0), non_temporal = us(non_temporal_, plain);
+  timing.limit_us = std::min(plain, non_temporal);
+  timing.limit_stores = !non_temporal_.run      ? Stores::kNone
+                        : plain <= non_temporal ? Stores::kPlain
+                                                : Stores::kNonTemporal;
+  timing.two_pass_limit_us = std::min(us(two_pass_plain_, 0), us(two_pass_non_temporal_, 0));
+  timing.twin_us = us(twin_, 0);
+  timing.ours_us = us(ours_, 0);
   timing.bytes = static_cast<double>(traffic_.bytes());
-  timing.disturbed = plain.disturbed || non_temporal.disturbed || ours.disturbed;
   return timing;
 }
 

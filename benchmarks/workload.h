@@ -21,28 +21,31 @@ using normgrad::DataType;
 inline constexpr DataType kTypes[] = {DataType::kF32, DataType::kBF16, DataType::kF16};
 const char* name(DataType dtype);
 
-// Of the big tensors, in memory.
-enum class Layout { kRowMajor, kChannelsLast };
+// Of the big tensors, in memory. Padded: row-major with kPadding elements between rows or channels,
+// as a slice of a larger tensor has. Permuted: the two dims of the rows in the other order.
+enum class Layout { kRowMajor, kChannelsLast, kPadded, kPermuted };
+inline constexpr std::int64_t kPadding = 64;
 const char* name(Layout layout);
 
 // The memory of one tensor: aligned to 64 bytes, every page touched.
 class Array {
  public:
-  Array(DataType dtype, std::int64_t count);
+  Array(DataType dtype, std::int64_t count) : Array(dtype, count, count) {}
+  Array(DataType dtype, std::int64_t count, std::int64_t storage);  // with padding between elements
 
   // Random numbers of [low, high); other ones in every array.
   void fill(double low, double high);
   double operator[](std::int64_t i) const;
   DataType dtype() const { return dtype_; }
   void* data() const { return memory_.get(); }
-  Bytes bytes() const { return {memory_.get(), size_}; }
+  Bytes bytes() const { return {memory_.get(), size_}; }  // as many as the elements have
 
  private:
   struct Free {
     void operator()(std::byte* p) const;
   };
   DataType dtype_;
-  std::int64_t count_;
+  std::int64_t storage_;
   std::size_t size_;
   std::unique_ptr<std::byte[], Free> memory_;
 };
@@ -57,6 +60,8 @@ class Workload {
   virtual void run() = 0;          // as often as one likes
   virtual void check() const = 0;  // after a run: every element of every output, by expect()
   virtual Traffic traffic() const = 0;
+  // Can no cache hold what is needed twice, once the tensors are beyond it?
+  virtual bool takes_two_passes() const { return false; }
 };
 
 // Ends the program unless out[i] is `exact` within the tolerance. T is the sum of the magnitudes
@@ -80,6 +85,7 @@ struct Entry {
   DataType dtype;
   std::int64_t elements;  // of a big tensor
   std::function<std::unique_ptr<Workload>()> make;
+  std::function<std::unique_ptr<Workload>()> make_twin;  // of a padded one: row-major; else empty
 
   std::string title() const;  // batch_norm_training_channels_last/32x64x56x56
   std::string name() const { return title() + "/" + bench::name(dtype); }
@@ -87,7 +93,8 @@ struct Entry {
 
 struct Timing {
   double limit_us = 0, ours_us = 0;
-  Stores limit_stores = Stores::kPlain;  // which were faster
+  double two_pass_limit_us = 0, twin_us = 0;  // 0: not measured
+  Stores limit_stores = Stores::kPlain;       // which were faster
   double bytes = 0;
   bool disturbed = false;  // by other programs, in too many rounds
 
@@ -100,32 +107,29 @@ struct Sample {
   bool disturbed = false;  // the kernel took a processor away from us meanwhile
 };
 
-// Times a workload in rounds: limit with plain stores, limit with non-temporal stores, ours. The
-// machine is shared, so that only neighbours in time can be compared.
+// Times a workload in rounds: its limits, its twin if there is one, ours. The machine is shared, so
+// that only neighbours in time can be compared.
 class Rounds {
  public:
   static constexpr std::size_t kLeast = 7;  // a median is taken of at least so many
 
-  Rounds(Workload& workload, int threads);
+  // limit_threads: those of the limit. Ours takes as many as the library is set to.
+  Rounds(Workload& workload, Workload* twin, int limit_threads);
+  Rounds(const Rounds&) = delete;
+  Rounds& operator=(const Rounds&) = delete;
   double next();  // one round; seconds of ours
   Timing medians() const;
 
  private:
-  Sample limit(Stores stores) const;
+  struct Contender {
+    std::function<void()> run;  // empty: takes no part
+    std::vector<Sample> samples = {};
+  };
 
-  Workload& workload_;
   Traffic traffic_;
-  int threads_;
   int batch_ = 1;  // calls between two looks at the clock
-  std::vector<Sample> plain_, non_temporal_, ours_;
+  Contender plain_, non_temporal_, two_pass_plain_, two_pass_non_temporal_, twin_, ours_;
 };
-
-// Rows x columns of LayerNorm and RMSNorm.
-struct RowShape {
-  std::int64_t rows, columns;
-};
-inline constexpr RowShape kRowShapes[] = {{8192, 768}, {4096, 1024}, {2048, 4096}, {512, 8192},
-                                          {65536, 64}, {64, 65536},  {16, 768},    {4097, 1000}};
 
 // 8192x768
 std::string join(const std::vector<std::int64_t>& shape);
@@ -133,6 +137,8 @@ std::string join(const std::vector<std::int64_t>& shape);
 void add_layer_norm_backward(std::vector<Entry>& entries);
 void add_rms_norm_backward(std::vector<Entry>& entries);
 void add_batch_norm_backward(std::vector<Entry>& entries);
+void add_batch_norm_elemt_backward(std::vector<Entry>& entries);
+void add_batch_norm(std::vector<Entry>& entries);
 
 }  // namespace bench
 
