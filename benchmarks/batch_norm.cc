@@ -76,7 +76,7 @@ class BatchNorm : public Workload {
   std::vector<double> means(const Term& term) const {
     std::vector<double> sums(static_cast<std::size_t>(s_.c));
     for (std::int64_t n = 0; n < s_.n; ++n) {
-      // By itself, so that no sum has more than 2^16 terms in sequence.
+      // By itself, so that no sum has more than 10^5 terms in sequence.
       std::vector<double> image(sums.size());
       s_.for_image(n, [&](std::int64_t channel, std::int64_t i) {
         const auto c = static_cast<std::size_t>(channel);

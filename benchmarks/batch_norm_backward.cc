@@ -123,7 +123,14 @@ auto maker(Half half) {
 
 }  // namespace
 
-void add_batch_norm_backward(std::vector<Entry>& entries) {
+void add_batch_norm_backward(std::vector<Entry>& entries, Set set) {
+  if (set == Set::kScaling) {
+    std::vector<Channels> batches;
+    for (const std::int64_t n : {1, 3, 8, 25, 80, 250, 800, 2500, 8000})
+      batches.push_back({{n, 64, 14, 14}, Layout::kRowMajor});
+    add_channel_entries(entries, "batch_norm_training", batches, maker(Half::kTraining));
+    return;
+  }
   const std::vector<Channels> all = all_channels();
   add_channel_entries(entries, "batch_norm_training", all, maker(Half::kTraining));
   add_channel_entries(entries, "batch_norm_training",

@@ -23,7 +23,7 @@ void add_sums(const Channels& s, const Array& dy, const Array& x,
               std::vector<ChannelSums>& channels) {
   const std::vector<ChannelSums> empty = channels;
   for (std::int64_t n = 0; n < s.n; ++n) {
-    // By itself, so that no sum has more than 2^16 terms in sequence.
+    // By itself, so that no sum has more than 10^5 terms in sequence.
     std::vector<ChannelSums> image = empty;
     add_image(s, n, dy, x, image);
     for (std::size_t c = 0; c < channels.size(); ++c) {

@@ -101,9 +101,9 @@ class LayerNorm : public Workload {
 
 }  // namespace
 
-void add_layer_norm_backward(std::vector<Entry>& entries) {
-  std::vector<Rows> tensors = all_rows();
-  tensors.push_back({{512, 16}, 768, Layout::kPermuted});
+void add_layer_norm_backward(std::vector<Entry>& entries, Set set) {
+  std::vector<Rows> tensors = all_rows(set);
+  if (set == Set::kWorkloads) tensors.push_back({{512, 16}, 768, Layout::kPermuted});
   add_row_entries(entries, "layer_norm", tensors,
                   [](const Rows& s, DataType t) { return std::make_unique<LayerNorm>(s, t); });
 }

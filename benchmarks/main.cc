@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <regex>
@@ -16,84 +14,36 @@
 #include <vector>
 
 #include "normgrad/settings.h"
+#include "options.h"
 #include "report.h"
 #include "workload.h"
 
 namespace bench {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: normgrad_bench [--threads n] [--filter regex | --bars] [--json file] [--rounds n] "
-    "[--list]\n"
-    "  --threads n     threads of ours and of the limit (2)\n"
-    "  --filter regex  only workloads whose name, as --list shows it, matches somewhere\n"
-    "  --bars          only workloads that a bar is set for\n"
-    "  --json file     also write the rows there\n"
-    "  --rounds n      interleaved rounds per workload, at least 7 (15)\n"
-    "  --list          show the names and end\n"
-    "  --realtime      on a busy machine: let no other program run meanwhile (root)\n"
-    "  --benchmark_*   options of Google Benchmark\n";
-
-struct Options {
-  int threads = 2, rounds = 15;
-  std::string filter, json;
-  bool list = false, bars = false, realtime = false;
-};
-
 // The limit of fewer elements than this takes one thread, whatever ours does.
 constexpr std::int64_t kWorthThreads = 32768;
 
-[[noreturn]] void usage_error(const std::string& message) {
-  std::fprintf(stderr, "normgrad_bench: %s\n%s", message.c_str(), kUsage);
-  std::exit(2);
-}
-
-int number(const std::string& option, const char* text, int least) {
-  char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
-  if (end == text || *end != '\0' || value < least || value > 4096)
-    usage_error(option + " takes a number from " + std::to_string(least) + ", not '" + text + "'");
-  return static_cast<int>(value);
-}
-
-Options parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    if (option == "--help") {
-      std::printf("%s", kUsage);
-      std::exit(0);
-    }
-    if (bool* flag = option == "--list"       ? &options.list
-                     : option == "--bars"     ? &options.bars
-                     : option == "--realtime" ? &options.realtime
-                                              : nullptr) {
-      *flag = true;
-      continue;
-    }
-    if (i + 1 == argc) usage_error("unknown option, or one without its value: " + option);
-    const char* value = argv[++i];
-    if (option == "--threads") {
-      options.threads = number(option, value, 1);
-    } else if (option == "--rounds") {
-      options.rounds = number(option, value, static_cast<int>(Rounds::kLeast));
-    } else if (option == "--filter") {
-      options.filter = value;
-    } else if (option == "--json") {
-      options.json = value;
-    } else {
-      usage_error("unknown option: " + option);
-    }
+std::vector<Entry> all_entries(Set set) {
+  std::vector<Entry> all;
+  add_layer_norm_backward(all, set);
+  add_rms_norm_backward(all, set);
+  add_batch_norm_backward(all, set);
+  if (set == Set::kScaling) {  // one 16-bit type shows it
+    std::erase_if(all, [](const Entry& entry) { return entry.dtype == DataType::kF16; });
+    return all;
   }
-  return options;
+  add_batch_norm_elemt_backward(all);
+  add_batch_norm(all);
+  return all;
 }
 
-std::vector<Entry> chosen(const std::vector<Entry>& all, const Options& options) {
+std::vector<Entry> chosen(const Options& options) {
   std::vector<Entry> entries;
   try {
     const std::regex pattern(options.filter);
-    for (const Entry& entry : all) {
-      if (options.bars && least_fraction(entry) == 0) continue;
+    for (const Entry& entry : all_entries(options.scaling ? Set::kScaling : Set::kWorkloads)) {
+      if (options.bars && !has_bar(entry)) continue;
       if (std::regex_search(entry.name(), pattern)) entries.push_back(entry);
     }
   } catch (const std::regex_error&) {
@@ -140,19 +90,23 @@ class Silent : public benchmark::BenchmarkReporter {
 
 std::vector<Row> run(const std::vector<Entry>& entries, const Options& options) {
   std::vector<Row> rows;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
+  for (const Entry& entry : entries) {
+    for (const int threads : options.threads) rows.push_back({entry, threads, {}});
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto body = [&, i](benchmark::State& state) {
-      show_progress(i + 1, entries.size(), entries[i].name());
-      const Timing timing = time_workload(state, entries[i], options.threads);
-      rows.push_back({entries[i], options.threads, timing});
+      show_progress(i + 1, rows.size(), rows[i].entry.name());
+      rows[i].timing = time_workload(state, rows[i].entry, rows[i].threads);
     };
-    benchmark::RegisterBenchmark(entries[i].name().c_str(), body)
+    benchmark::RegisterBenchmark(rows[i].entry.name().c_str(), body)
         ->Iterations(options.rounds)
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
   }
   Silent reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
+  std::erase_if(rows,
+                [](const Row& row) { return row.timing.ours_us == 0; });  // --benchmark_filter
   return rows;
 }
 
@@ -169,23 +123,18 @@ void take_precedence(bool realtime) {
 int bench_main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);  // takes its own options away
   const Options options = parse(argc, argv);
-  std::vector<Entry> all;
-  add_layer_norm_backward(all);
-  add_rms_norm_backward(all);
-  add_batch_norm_backward(all);
-  add_batch_norm_elemt_backward(all);
-  add_batch_norm(all);
-  const std::vector<Entry> entries = chosen(all, options);
+  const std::vector<Entry> entries = chosen(options);
   if (options.list) {
     for (const Entry& entry : entries) std::printf("%s\n", entry.name().c_str());
     return 0;
   }
   take_precedence(options.realtime);
   const std::vector<Row> rows = run(entries, options);
-  print_table(rows);
-  if (!options.json.empty()) write_json(rows, options.json);
-  // The bars are set for 2 threads, and decide if all of them were run.
-  if (options.threads != 2 || !options.filter.empty()) return 0;
+  options.scaling ? print_scaling(rows) : print_table(rows);
+  if (!options.json.empty()) write_json(rows, options.command, options.json);
+  // The bars are set for 2 threads, and decide if all of them were run or they were asked for.
+  const bool decide = options.bars || (options.filter.empty() && !options.scaling);
+  if (!decide || options.threads != std::vector<int>{2}) return 0;
   return print_bars(rows) == 0 ? 0 : 1;
 }
 

@@ -14,77 +14,46 @@ std::string text_bar(double fraction) {
          std::string(static_cast<std::size_t>(kWidth - filled), '.');
 }
 
-// "At most ten times its triad" for the tiny problem is a fraction of 0.10.
-struct Bar {
-  const char *op, *shape;
-  double f32, bf16_and_f16;
-};
-constexpr Bar kBars[] = {{"layer_norm", "8192x768", 0.40, 0.25},
-                         {"layer_norm", "2048x4096", 0.40, 0.25},
-                         {"rms_norm", "8192x768", 0.40, 0.25},
-                         {"rms_norm", "2048x4096", 0.40, 0.25},
-                         {"layer_norm", "16x768", 0.10, 0},
-                         {"rms_norm", "16x768", 0.10, 0},
-                         {"batch_norm_training", "32x64x12544", 0.40, 0.25}};
+std::string remark(const Timing& t) {
+  char text[64] = "";
+  if (t.two_pass_limit_us > 0)
+    std::snprintf(text, sizeof(text), " %.2f of two passes", t.two_pass_limit_us / t.ours_us);
+  if (t.twin_us > 0)
+    std::snprintf(text, sizeof(text), " %.2fx its row-major twin", t.ours_us / t.twin_us);
+  return text;
+}
 
-}  // namespace
-
-void print_table(const std::vector<Row>& rows) {
-  std::printf("%-54s %-5s %10s %10s %8s  0%*s\n", "workload", "dtype", "limit us", "ours us",
-              "fraction", kWidth - 1, "limit");
-  for (const Row& row : rows) {
-    const Timing& t = row.timing;
-    std::printf("%-54s %-5s %10.1f %10.1f %8.2f%s %s\n", row.entry.title().c_str(),
-                name(row.entry.dtype), t.limit_us, t.ours_us, t.fraction(), t.disturbed ? "~" : " ",
-                text_bar(t.fraction()).c_str());
-  }
+void explain_disturbed(const std::vector<Row>& rows) {
   const bool disturbed =
       std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.timing.disturbed; });
   if (disturbed) std::printf("~ other programs kept the processors busy: do not trust this row\n");
 }
 
-double least_fraction(const Entry& entry) {
-  for (const Bar& bar : kBars) {
-    if (entry.op == bar.op && entry.layout == Layout::kRowMajor && entry.shape == bar.shape)
-      return entry.dtype == DataType::kF32 ? bar.f32 : bar.bf16_and_f16;
-  }
-  return 0;
-}
+}  // namespace
 
-int print_bars(const std::vector<Row>& rows) {
-  int missed = 0, asked = 0;
-  std::printf("\nBars: the least fraction of the limit, with 2 threads\n");
+void print_table(const std::vector<Row>& rows) {
+  std::printf("%-52s %-5s %10s %10s %8s  0%*s\n", "workload", "dtype", "limit us", "ours us",
+              "fraction", kWidth - 1, "limit");
   for (const Row& row : rows) {
-    const double least = least_fraction(row.entry), fraction = row.timing.fraction();
-    if (least == 0) continue;
-    ++asked;
-    missed += fraction < least ? 1 : 0;
-    std::printf("  %s  %-54s %-5s %6.3f, at least %.2f%s\n", fraction < least ? "FAIL" : "pass",
-                row.entry.title().c_str(), name(row.entry.dtype), fraction, least,
-                row.timing.disturbed ? " ~" : "");
+    const Timing& t = row.timing;
+    std::printf("%-52s %-5s %10.1f %10.1f %8.2f%s %s%s\n", row.entry.title().c_str(),
+                name(row.entry.dtype), t.limit_us, t.ours_us, t.fraction(), t.disturbed ? "~" : " ",
+                text_bar(t.fraction()).c_str(), remark(t).c_str());
   }
-  std::printf("  %d of %d passed\n", asked - missed, asked);
-  return missed;
+  explain_disturbed(rows);
 }
 
-void write_json(const std::vector<Row>& rows, const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) fail("cannot write " + path);
-  std::fprintf(file, "[\n");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Row& row = rows[i];
+void print_scaling(const std::vector<Row>& rows) {
+  std::printf("%-36s %-5s %8s %12s %14s %14s %8s\n", "workload", "dtype", "threads", "elements",
+              "limit ns each", "ours ns each", "fraction");
+  for (const Row& row : rows) {
     const Timing& t = row.timing;
-    std::fprintf(
-        file,
-        "  {\"operator\": \"%s\", \"layout\": \"%s\", \"shape\": \"%s\", \"dtype\": \"%s\", "
-        "\"threads\": %d, \"bytes\": %.0f, \"limit_us\": %.3f, \"limit_stores\": \"%s\", "
-        "\"ours_us\": %.3f, \"fraction\": %.4f, \"disturbed\": %s}%s\n",
-        row.entry.op.c_str(), name(row.entry.layout), row.entry.shape.c_str(),
-        name(row.entry.dtype), row.threads, t.bytes, t.limit_us, name(t.limit_stores), t.ours_us,
-        t.fraction(), t.disturbed ? "true" : "false", i + 1 < rows.size() ? "," : "");
+    const double ns = 1e3 / static_cast<double>(row.entry.elements);
+    std::printf("%-36s %-5s %8d %12lld %14.3f %14.3f %8.2f%s\n", row.entry.title().c_str(),
+                name(row.entry.dtype), row.threads, static_cast<long long>(row.entry.elements),
+                t.limit_us * ns, t.ours_us * ns, t.fraction(), t.disturbed ? "~" : "");
   }
-  std::fprintf(file, "]\n");
-  if (std::fclose(file) != 0) fail("cannot write " + path);
+  explain_disturbed(rows);
 }
 
 }  // namespace bench

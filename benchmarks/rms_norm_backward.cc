@@ -89,8 +89,8 @@ class RmsNorm : public Workload {
 
 }  // namespace
 
-void add_rms_norm_backward(std::vector<Entry>& entries) {
-  add_row_entries(entries, "rms_norm", all_rows(),
+void add_rms_norm_backward(std::vector<Entry>& entries, Set set) {
+  add_row_entries(entries, "rms_norm", all_rows(set),
                   [](const Rows& s, DataType t) { return std::make_unique<RmsNorm>(s, t); });
 }
 

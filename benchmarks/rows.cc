@@ -27,8 +27,13 @@ normgrad::Tensor Rows::row_tensor(DataType dtype, const char* name) const {
   return bench::tensor(dtype, leading, name);
 }
 
-std::vector<Rows> all_rows() {
+std::vector<Rows> all_rows(Set set) {
   std::vector<Rows> all;
+  if (set == Set::kScaling) {
+    for (const std::int64_t rows : {10, 32, 100, 320, 1000, 3200, 10000, 32000, 100000})
+      all.push_back({{rows}, 1024, Layout::kRowMajor});
+    return all;
+  }
   const std::vector<std::int64_t> shapes[] = {{8192, 768}, {4096, 1024}, {2048, 4096},
                                               {512, 8192}, {65536, 64},  {64, 65536},
                                               {16, 768},   {4097, 1000}};

@@ -31,8 +31,8 @@ struct Rows {
   std::int64_t storage;                     // elements, those between rows included
 };
 
-// Every shape of LayerNorm and RMSNorm, row-major, and some of them padded.
-std::vector<Rows> all_rows();
+// Every shape of LayerNorm and RMSNorm, row-major, and some of them padded; or a growing batch.
+std::vector<Rows> all_rows(Set set);
 
 // Adds op for these tensors in every data type; make(rows, dtype) makes the workload.
 template <class Make>
