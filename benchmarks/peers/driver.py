@@ -1,0 +1,166 @@
+"""Lets the contenders take turns at one workload after another, and writes down what came out."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from .arrays import Arrays, load, logical, make_inputs, save, stored
+from .contenders import LIMIT, MODULES, OURS
+from .reference import Exact, error_of_ours, error_of_peer, reference
+from .timing import Sample, row_numbers
+from .worker import Settings, serve
+from .workloads import Workload
+
+# OpenMP keeps threads of the one before awake for up to 7.5 ms (measured: libgomp, Zen 4).
+PAUSE_SECONDS = 10e-3
+
+
+@dataclass
+class Process:
+    name: str
+    process: multiprocessing.process.BaseProcess
+    pipe: Connection
+
+    def ask(self, method: str, *arguments: object) -> None:
+        self.pipe.send((method, arguments))
+
+    def answer(self) -> Any:
+        try:
+            succeeded, result = self.pipe.recv()
+        except EOFError:
+            raise RuntimeError(f"the process of {self.name} has ended") from None
+        if not succeeded:
+            raise RuntimeError(f"{self.name}: {result}")
+        return result
+
+    def call(self, method: str, *arguments: object) -> Any:
+        self.ask(method, *arguments)
+        return self.answer()
+
+
+def start(settings: Settings, wanted: list[str]) -> tuple[list[Process], dict[str, str]]:
+    """The processes that came up, and the versions of what they measure."""
+    spawn = multiprocessing.get_context("spawn")
+    processes, versions = [], {}
+    for name in wanted:
+        pipe, theirs = spawn.Pipe()
+        arguments = (MODULES[name], settings, theirs)
+        process = spawn.Process(target=serve, args=arguments, name=name, daemon=True)
+        process.start()
+        theirs.close()
+        processes.append(Process(name, process, pipe))
+    alive = []
+    for each in processes:
+        try:
+            versions |= each.answer()
+            alive.append(each)
+        except RuntimeError as error:
+            if each.name in (LIMIT, OURS):
+                raise
+            print(f"{each.name} is left out: {error}", file=sys.stderr)
+    return alive, versions
+
+
+class Measurement:
+    """One workload: prepared, checked, timed in rounds."""
+
+    def __init__(self, workload: Workload, processes: list[Process]) -> None:
+        self.workload = workload
+        self.processes = processes
+        self.wrong: dict[str, float] = {}
+        shared = Path("/dev/shm")
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="normgrad-", dir=shared if shared.is_dir() else None)
+        )
+
+    def row(self, rounds: int) -> dict[str, Any]:
+        try:
+            inputs = make_inputs(self.workload)
+            takers = self.prepare(inputs)
+            self.check(takers, reference(self.workload, inputs))
+            shutil.rmtree(self.folder)
+            del inputs
+            samples = self.measure(takers, rounds)
+            return self.described(samples)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            for process in self.processes:
+                process.call("drop")
+
+    def prepare(self, inputs: Arrays) -> list[Process]:
+        for name, array in inputs.items():
+            save(self.folder, name, stored(self.workload, array))
+        for process in self.processes:
+            process.ask("prepare", self.workload, self.folder)
+        takers = []
+        for process in self.processes:
+            try:
+                if process.answer():
+                    takers.append(process)
+            except RuntimeError as error:
+                if process.name in (LIMIT, OURS):
+                    raise
+                print(f"\n{self.workload.name}: {error}", file=sys.stderr)
+        return takers
+
+    def check(self, takers: list[Process], exact: Mapping[str, Exact]) -> None:
+        """Ours must be right in every element; a peer that is not is marked."""
+        for process in takers:
+            error_of = error_of_ours if process.name == OURS else error_of_peer
+            errors = [
+                self.error_of_outputs(folder, error_of, exact)
+                for folder in self.folder.glob(f"{process.process.pid}.*")
+            ]
+            worst = max(errors, default=0.0)
+            if process.name == OURS and worst > 1:
+                raise RuntimeError(
+                    f"{self.workload.name}: wrong by {worst:.3g} times what is allowed"
+                )
+            if worst > 1:
+                self.wrong[process.name] = round(worst, 2)
+
+    def error_of_outputs(
+        self, folder: Path, error_of: Callable[..., float], exact: Mapping[str, Exact]
+    ) -> float:
+        outputs = dict(map(load, folder.glob("*.npy")))
+        return max(
+            (
+                error_of(self.workload.dtype, logical(self.workload, array), exact[name])
+                for name, array in outputs.items()
+            ),
+            default=0.0,
+        )
+
+    def measure(self, takers: list[Process], rounds: int) -> dict[str, dict[str, list[Sample]]]:
+        samples: dict[str, dict[str, list[Sample]]] = {process.name: {} for process in takers}
+        for process in takers:
+            process.call("calibrate")
+        for _ in range(rounds):
+            for process in takers:
+                time.sleep(PAUSE_SECONDS)
+                for variant, sample in process.call("time").items():
+                    samples[process.name].setdefault(variant, []).append(sample)
+        return samples
+
+    def described(self, samples: dict[str, dict[str, list[Sample]]]) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "operator": self.workload.operator,
+            "layout": self.workload.layout,
+            "shape": self.workload.shape_text,
+            "dtype": self.workload.dtype,
+            "elements": self.workload.elements,
+        }
+        limit, ours = samples.pop(LIMIT), samples.pop(OURS)
+        row |= row_numbers(limit, ours, samples)
+        if self.wrong:
+            row["wrong_peers"] = self.wrong  # error as a multiple of what is let pass
+        return row

@@ -1,0 +1,24 @@
+"""Which workloads there are."""
+
+import unittest
+
+from peers.workloads import Workload, all_workloads, chosen_workloads
+
+
+class Workloads(unittest.TestCase):
+    def test_are_all_different(self) -> None:
+        names = [workload.name for workload in all_workloads()]
+        self.assertEqual(len(names), 8 * 2 * 3 + 13 * 4 * 3)
+        self.assertEqual(len(set(names)), len(names))
+
+    def test_quick_ones_have_every_operator(self) -> None:
+        operators = {workload.operator for workload in all_workloads()}
+        quick = chosen_workloads("", quick=True)
+        self.assertEqual({workload.operator for workload in quick}, operators)
+        self.assertLess(len(quick), 70)
+
+    def test_channels_last_stores_the_channels_last(self) -> None:
+        workload = Workload("batch_norm_training", "channels_last", (4, 3, 224, 225), "f32")
+        self.assertEqual(workload.stored_shape, (4, 224, 225, 3))
+        self.assertEqual(workload.per_channel, 4 * 224 * 225)
+        self.assertEqual(workload.name, "batch_norm_training_channels_last/4x3x224x225/f32")
