@@ -6,6 +6,7 @@ import argparse
 import os
 import platform
 import shlex
+import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,8 +102,13 @@ def main() -> int:
         return 2
     if options.list:
         print("\n".join(workload.name for workload in workloads))
-    else:
+        return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
         measure(options, workloads)
+    except KeyboardInterrupt:
+        print(f"\nCut off. The rows so far: {options.json}", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import shutil
 import sys
@@ -31,12 +32,13 @@ class Process:
     pipe: Connection
 
     def ask(self, method: str, *arguments: object) -> None:
-        self.pipe.send((method, arguments))
+        with contextlib.suppress(BrokenPipeError):  # answer() will say so
+            self.pipe.send((method, arguments))
 
     def answer(self) -> Any:
         try:
             succeeded, result = self.pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             raise RuntimeError(f"the process of {self.name} has ended") from None
         if not succeeded:
             raise RuntimeError(f"{self.name}: {result}")
@@ -85,32 +87,47 @@ class Measurement:
     def row(self, rounds: int) -> dict[str, Any]:
         try:
             inputs = make_inputs(self.workload)
-            takers = self.prepare(inputs)
-            self.check(takers, reference(self.workload, inputs))
-            shutil.rmtree(self.folder)
-            del inputs
-            samples = self.measure(takers, rounds)
-            return self.described(samples)
+            self.ask_to_prepare(inputs)
+            exact = reference(self.workload, inputs)  # meanwhile
+            takers = self.takers()
+            self.check(takers, exact)
+            del inputs, exact
         finally:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            for process in self.processes:
-                process.call("drop")
+            shutil.rmtree(self.folder)
+        samples = self.measure(takers, rounds)
+        self.drop()
+        return self.described(samples)
 
-    def prepare(self, inputs: Arrays) -> list[Process]:
+    def ask_to_prepare(self, inputs: Arrays) -> None:
         for name, array in inputs.items():
             save(self.folder, name, stored(self.workload, array))
         for process in self.processes:
             process.ask("prepare", self.workload, self.folder)
+
+    def takers(self) -> list[Process]:
+        """Those that have the operator."""
         takers = []
         for process in self.processes:
             try:
                 if process.answer():
                     takers.append(process)
             except RuntimeError as error:
-                if process.name in (LIMIT, OURS):
-                    raise
-                print(f"\n{self.workload.name}: {error}", file=sys.stderr)
+                self.do_without(process, error)
         return takers
+
+    def do_without(self, process: Process, error: RuntimeError) -> None:
+        if process.name in (LIMIT, OURS):
+            raise error
+        print(f"\n{self.workload.name}: {error}", file=sys.stderr)
+
+    def drop(self) -> None:
+        """Gives the memory back; who has ended takes no part any more."""
+        for process in list(self.processes):
+            try:
+                process.call("drop")
+            except RuntimeError as error:
+                self.do_without(process, error)
+                self.processes.remove(process)
 
     def check(self, takers: list[Process], exact: Mapping[str, Exact]) -> None:
         """Ours must be right in every element; a peer that is not is marked."""
@@ -142,12 +159,16 @@ class Measurement:
 
     def measure(self, takers: list[Process], rounds: int) -> dict[str, dict[str, list[Sample]]]:
         samples: dict[str, dict[str, list[Sample]]] = {process.name: {} for process in takers}
-        for process in takers:
-            process.call("calibrate")
-        for _ in range(rounds):
-            for process in takers:
+        for turn in ["calibrate", *["time"] * rounds]:
+            for process in [each for each in takers if each.name in samples]:
                 time.sleep(PAUSE_SECONDS)
-                for variant, sample in process.call("time").items():
+                try:
+                    times = process.call(turn) or {}
+                except RuntimeError as error:
+                    self.do_without(process, error)
+                    del samples[process.name]
+                    continue
+                for variant, sample in times.items():
                     samples[process.name].setdefault(variant, []).append(sample)
         return samples
 

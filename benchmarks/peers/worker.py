@@ -5,10 +5,12 @@ Between turns it waits for the driver and takes no processor time.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 import os
 import resource
+import signal
 import time
 import traceback
 from collections.abc import Callable
@@ -147,20 +149,25 @@ def set_environment(settings: Settings) -> None:
 
 def serve(module: str, settings: Settings, pipe: Connection) -> None:
     """Answers (method, arguments) with (True, result) or (False, what went wrong)."""
-    try:
-        set_environment(settings)
-        take_precedence(settings.realtime)
-        contender = importlib.import_module(f".{module}", __package__).make(settings)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver's end is ours
+    with contextlib.suppress(EOFError, ConnectionError):
+        try:
+            set_environment(settings)
+            take_precedence(settings.realtime)
+            contender = importlib.import_module(f".{module}", __package__).make(settings)
+        except Exception:  # the others go on without this one
+            pipe.send((False, traceback.format_exc(limit=-4)))
+            return
         worker = Worker(contender)
         pipe.send((True, worker.versions()))
         while True:
             method, arguments = pipe.recv()
-            try:
-                pipe.send((True, getattr(worker, method)(*arguments)))
-            except Exception:  # the others go on without this workload
-                worker.drop()
-                pipe.send((False, traceback.format_exc(limit=-4)))
-    except EOFError:
-        return
-    except Exception:
-        pipe.send((False, traceback.format_exc(limit=-4)))
+            pipe.send(answer(worker, method, arguments))
+
+
+def answer(worker: Worker, method: str, arguments: tuple) -> tuple[bool, object]:
+    try:
+        return True, getattr(worker, method)(*arguments)
+    except Exception:  # the others go on without this one
+        worker.drop()
+        return False, traceback.format_exc(limit=-4)
