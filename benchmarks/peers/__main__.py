@@ -36,7 +36,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--filter", default="", metavar="REGEX", help="only workloads whose name matches somewhere")
     add("--quick", action="store_true", help="a few workloads")
     add("--with", default=",".join(PEERS), dest="peers", metavar="NAMES", help="these peers alone")
-    add("--rounds", type=int, default=9, metavar="N", help="interleaved, at least 7 (9)")
+    add("--rounds", type=int, default=7, metavar="N", help="interleaved, at least 7 (7)")
     add("--json", type=Path, default=json, metavar="FILE", help=f"where the rows go ({json})")
     add("--realtime", action="store_true", help="on a busy machine: as ./scripts/bench has it")
     add("--list", action="store_true", help="show the names and end")

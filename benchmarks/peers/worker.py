@@ -24,6 +24,9 @@ from .workloads import Workload
 
 TURN_SECONDS = 1e-3  # a turn is at least so long
 ATTEMPTS = 4  # at a turn that is not disturbed by other programs
+# What ran before left the caches in another state than a caller in a loop finds them in; so the
+# first call of a turn is not timed, unless it is so long that this is nothing.
+LONG_SECONDS = 10e-3
 
 Run = Callable[[int], None]  # does it so many times
 
@@ -62,8 +65,6 @@ def preemptions() -> int:
 
 
 def time_once(run: Run, calls: int) -> Sample:
-    # What ran before left the caches in another state than a caller in a loop finds them in.
-    run(1)
     before = preemptions()
     start = time.perf_counter()
     run(calls)
@@ -71,7 +72,9 @@ def time_once(run: Run, calls: int) -> Sample:
     return Sample(seconds / calls * 1e6, preemptions() != before)
 
 
-def time_undisturbed(run: Run, calls: int) -> Sample:
+def time_undisturbed(run: Run, calls: int, warm_up: bool) -> Sample:
+    if warm_up:
+        run(1)
     sample = time_once(run, calls)
     for attempt in range(1, ATTEMPTS):
         if not sample.disturbed:
@@ -85,7 +88,7 @@ class Worker:
     def __init__(self, contender: Contender) -> None:
         self.contender = contender
         self.case = Case({})
-        self.calls: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}  # of a call, roughly
 
     def versions(self) -> dict[str, str]:
         return self.contender.versions
@@ -115,17 +118,19 @@ class Worker:
             while time.perf_counter() - start < TURN_SECONDS:
                 run(1)
                 calls += 1
-            seconds = (time.perf_counter() - start) / calls
-            self.calls[name] = math.ceil(TURN_SECONDS / seconds)
+            self.seconds[name] = (time.perf_counter() - start) / calls
 
     def time(self) -> dict[str, Sample]:
         return {
-            name: time_undisturbed(run, self.calls[name]) for name, run in self.case.runs.items()
+            name: self.time_run(run, self.seconds[name]) for name, run in self.case.runs.items()
         }
+
+    def time_run(self, run: Run, seconds: float) -> Sample:
+        return time_undisturbed(run, math.ceil(TURN_SECONDS / seconds), seconds < LONG_SECONDS)
 
     def drop(self) -> None:
         self.case = Case({})
-        self.calls = {}
+        self.seconds = {}
 
 
 def take_precedence(realtime: bool) -> None:
