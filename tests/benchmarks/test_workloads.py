@@ -11,6 +11,11 @@ class Workloads(unittest.TestCase):
         self.assertEqual(len(names), 8 * 2 * 3 + 13 * 4 * 3)
         self.assertEqual(len(set(names)), len(names))
 
+    def test_a_matrix_is_channels_last(self) -> None:
+        matrices = {w.name for w in all_workloads() if w.shape == (128, 1024)}
+        self.assertIn("batch_norm_training_channels_last/128x1024/f32", matrices)
+        self.assertNotIn("batch_norm_training/128x1024/f32", matrices)
+
     def test_quick_ones_have_every_operator(self) -> None:
         operators = {workload.operator for workload in all_workloads()}
         quick = chosen_workloads("", quick=True)

@@ -1,0 +1,64 @@
+"""The JSON of a run: which rows there are, and what to call them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+DTYPES = ("f32", "bf16", "f16")
+NAMES = {
+    "layer_norm": "LayerNorm",
+    "rms_norm": "RMSNorm",
+    "batch_norm_training": "BatchNorm, training",
+    "batch_norm_inference": "BatchNorm, inference",
+    "batch_norm_reduce": "BatchNorm, reduce half",
+    "batch_norm_elementwise": "BatchNorm, elementwise half",
+}
+
+
+def load(path: Path) -> dict[str, Any]:
+    run = json.loads(path.read_text())
+    for key in ("date", "machine", "command", "rows"):
+        if key not in run:
+            raise ValueError(f"{path} has no '{key}': it is not a file that ./scripts/bench wrote")
+    return run
+
+
+def title(row: Row) -> str:
+    name = NAMES.get(row["operator"], row["operator"])
+    return name if row["layout"] == "row_major" else f"{name}, {row['layout'].replace('_', '-')}"
+
+
+def grouped(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, Row]]]:
+    """Operator and layout: shape: data type: row, in the order of the file."""
+    groups: dict[str, dict[str, dict[str, Row]]] = {}
+    for row in rows:
+        groups.setdefault(title(row), {}).setdefault(row["shape"], {})[row["dtype"]] = row
+    return groups
+
+
+def machine(run: dict[str, Any]) -> str:
+    """A processor, how many cores it has here, its last cache."""
+    of = run["machine"]
+    caches = [f"L{cache['level']} {cache['bytes'] >> 20} MiB" for cache in of["caches"][-1:]]
+    return ", ".join([of["cpu"], f"{of['cores']} cores", *caches])
+
+
+def versions(run: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in run.get("versions", {}).items())
+
+
+def caption(run: dict[str, Any]) -> str:
+    return f"{run['date'][:10]}, {machine(run)}: {run['command']}"
+
+
+def most_threads(rows: list[Row]) -> list[Row]:
+    most = max(row["threads"] for row in rows)
+    return [row for row in rows if row["threads"] == most]
+
+
+def peer_names(rows: Iterable[Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row.get("peers", {})))

@@ -1,0 +1,139 @@
+"""benchmarks/plot on a run of two workloads."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pictures
+from pictures.table import PICTURES, TABLE
+
+PLOT = Path(pictures.__file__).parent.parent / "plot"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def row(operator: str, layout: str, dtype: str, **more: object) -> dict[str, Any]:
+    given = {
+        "operator": operator,
+        "layout": layout,
+        "shape": "32x8",
+        "dtype": dtype,
+        "threads": 2,
+        "elements": 256,
+        "limit_us": 10.0,
+        "two_pass_limit_us": None,
+        "ours_us": 20.0,
+        "fraction": 0.5,
+        "peers": {"torch": 40.0, "jax": 400.0},
+        "fastest_peer": "torch",
+        "speedup": 2.0,
+        "disturbed": False,
+    }
+    return given | more
+
+
+def run_of(*rows: dict[str, Any]) -> dict[str, Any]:
+    machine = {"cpu": "Some <CPU>", "cores": 2, "caches": [{"level": 3, "bytes": 32 << 20}]}
+    command = {"command": "./scripts/bench --peers", "versions": {"torch": "2.0"}}
+    return {"machine": machine, "date": "2026-01-02T03:04:05Z", "rows": list(rows)} | command
+
+
+RUN = run_of(
+    row("layer_norm", "row_major", "f32"),
+    row("layer_norm", "row_major", "bf16", fraction=0.25, disturbed=True),
+    row(
+        *("batch_norm_training", "channels_last", "f32"),
+        two_pass_limit_us=15.0,
+        wrong_peers={"torch": 2.0},
+    ),
+)
+SCALING = run_of(
+    *(
+        row(
+            "layer_norm", "row_major", "f32", threads=threads, elements=n, ours_us=n / 1e3 / threads
+        )
+        for threads in (1, 2)
+        for n in (10**4, 10**6, 10**8)
+    )
+)
+
+
+class Plot(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.page = self.folder / "performance.md"
+        self.readme = self.folder / "README.md"
+        self.readme.write_text(f"before\n{PICTURES[0]}\nold\n{PICTURES[1]}\nafter\n")
+        self.page.write_text("\n".join([*PICTURES, "before", TABLE[0], "old", TABLE[1], "after\n"]))
+        for name, run in {"peers": RUN, "scaling": SCALING}.items():
+            (self.folder / f"{name}.json").write_text(json.dumps(run))
+
+    def plot(self, name: str = "peers.json") -> subprocess.CompletedProcess[str]:
+        options = ["--scaling", self.folder / "scaling.json", "--pictures", self.folder]
+        options += ["--table", self.page, "--readme", self.readme]
+        command = [sys.executable, "-B", PLOT, self.folder / name, *options]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def places(self, picture: str) -> dict[str, float]:
+        """Of the dots that say what they are."""
+        root = ElementTree.parse(self.folder / picture).getroot()
+        circles = [c for c in root.iter(f"{SVG}circle") if c.find(f"{SVG}title") is not None]
+        return {c.findtext(f"{SVG}title", ""): float(c.get("cx", "nan")) for c in circles}
+
+    def test_the_table_replaces_what_is_between_the_marks(self) -> None:
+        self.assertEqual(self.plot().returncode, 0)
+        text = self.page.read_text()
+        self.assertIn(f"before\n{TABLE[0]}\n", text)
+        self.assertTrue(text.endswith(f"{TABLE[1]}\nafter\n"))
+        self.assertNotIn("old", text)
+        self.assertIn("| 32x8 | 0.50, 2.00x torch | 0.25, 2.00x torch ~ |  |", text)
+        self.assertIn("| **BatchNorm, training, channels-last** |", text)
+        self.assertIn("| 32x8 | 0.50 (0.75), 2.00x torch! |", text)
+        self.assertIn("2026-01-02, Some <CPU>, 2 cores, L3 32 MiB: ./scripts/bench --peers", text)
+        self.plot()
+        self.assertEqual(self.page.read_text(), text)
+
+    def test_the_readme_says_when_where_and_how(self) -> None:
+        self.plot()
+        text = self.readme.read_text()
+        self.assertIn(
+            "2026-01-02, Some <CPU>, 2 cores, L3 32 MiB: ./scripts/bench --peers (torch 2.0)", text
+        )
+        self.assertNotIn("old", text)
+        self.assertIn("(docs/pictures/fraction.svg)", text)
+        self.assertIn("(pictures/scaling.svg)", self.page.read_text())
+
+    def test_a_smaller_fraction_is_further_left(self) -> None:
+        self.plot()
+        places = self.places("fraction.svg")
+        self.assertLess(places["bf16: 0.25"], places["f32: 0.50"])
+
+    def test_speed_ups_lie_on_a_logarithmic_axis(self) -> None:
+        self.plot()
+        places = self.places("speedup.svg")
+        self.assertEqual(len({*places}), 4)  # two peers, two data types
+        torch, jax = places["torch, f32: 2.00x"], places["jax, f32: 20.00x"]
+        shift = places["torch, bf16: 2.00x"] - torch
+        self.assertAlmostEqual(places["jax, bf16: 20.00x"] - jax, shift, delta=0.2)
+        self.assertLess(torch, jax)
+
+    def test_scaling_has_a_curve_per_type_and_thread_count_and_flat_is_flat(self) -> None:
+        self.plot()
+        root = ElementTree.parse(self.folder / "scaling.svg").getroot()
+        curves = [line.get("points", "") for line in root.iter(f"{SVG}polyline")]
+        self.assertEqual(len(curves), 2)
+        for curve in curves:
+            self.assertEqual(len({point.split(",")[1] for point in curve.split()}), 1)
+
+    def test_a_file_that_is_no_run_is_refused(self) -> None:
+        (self.folder / "other.json").write_text("{}")
+        result = self.plot("other.json")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("has no 'date'", result.stderr)
+        self.assertIn("old", self.page.read_text())
