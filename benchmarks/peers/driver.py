@@ -16,6 +16,7 @@ from typing import Any
 
 from .arrays import Arrays, load, logical, make_inputs, save, stored
 from .contenders import LIMIT, MODULES, OURS
+from .outputs import moved_bytes
 from .reference import Exact, error_of_ours, error_of_peer, reference
 from .timing import Sample, row_numbers
 from .worker import Settings, serve
@@ -79,6 +80,7 @@ class Measurement:
         self.workload = workload
         self.processes = processes
         self.wrong: dict[str, float] = {}
+        self.bytes = 0
         shared = Path("/dev/shm")
         self.folder = Path(
             tempfile.mkdtemp(prefix="normgrad-", dir=shared if shared.is_dir() else None)
@@ -87,6 +89,7 @@ class Measurement:
     def row(self, rounds: int) -> dict[str, Any]:
         try:
             inputs = make_inputs(self.workload)
+            self.bytes = moved_bytes(self.workload, inputs)
             self.ask_to_prepare(inputs)
             exact = reference(self.workload, inputs)  # meanwhile
             takers = self.takers()
@@ -179,6 +182,7 @@ class Measurement:
             "shape": self.workload.shape_text,
             "dtype": self.workload.dtype,
             "elements": self.workload.elements,
+            "bytes": self.bytes,
         }
         limit, ours = samples.pop(LIMIT), samples.pop(OURS)
         row |= row_numbers(limit, ours, samples)

@@ -9,13 +9,10 @@ import numpy as np
 
 from .arrays import NUMPY, Arrays, private_array
 from .native import address, words
-from .outputs import output_arrays
+from .outputs import output_arrays, read_arrays
 from .timing import TWO_PASSES
 from .worker import Case, Settings
 from .workloads import Workload
-
-# What the operator does not read: LayerNorm has x_hat, where peers have x.
-NOT_READ = {"layer_norm": {"x"}, "batch_norm_reduce": {"w"}}
 
 
 class Limit:
@@ -28,8 +25,7 @@ class Limit:
 
     def prepare(self, workload: Workload, inputs: Arrays) -> Case:
         outputs = output_arrays(workload)
-        unread = NOT_READ.get(workload.operator, set())
-        reads = [array for name, array in inputs.items() if name not in unread]
+        reads = read_arrays(workload, inputs)
         big = [a for a in reads if a.size == workload.elements]
         big.append(outputs.get("dx", private_array((0,), NUMPY["f32"])))
         small_in = [a for a in reads if a.size != workload.elements]
