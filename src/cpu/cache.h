@@ -15,6 +15,8 @@ NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 
 // Starts to bring a cache line into L2, where it is kept until its turn comes.
 inline void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
+// The same for one that will be written.
+inline void prefetch_to_write(const void* address) { __builtin_prefetch(address, 1, 2); }
 
 }  // namespace normgrad::cpu
 

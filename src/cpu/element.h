@@ -71,12 +71,14 @@ inline Half round_to<Half>(float value) {
 // double -> float rounded to odd: the result of a further rounding to 16 bits is then that of a
 // single rounding.
 inline float round_to_odd(double value) {
-  const float nearest = static_cast<float>(value);
-  if (static_cast<double>(nearest) == value || std::isnan(value)) return nearest;
-  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  // Without branches: whether a value is rounded up or down is anybody's guess.
+  const auto nearest = static_cast<float>(value);
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const bool inexact = static_cast<double>(nearest) < value || static_cast<double>(nearest) > value;
   const bool away = std::abs(static_cast<double>(nearest)) > std::abs(value);
-  if (away) --bits;  // truncated towards zero; from Inf to the largest finite
-  return std::bit_cast<float>(bits | 1u);
+  // Truncated towards zero, from Inf to the largest finite.
+  const std::uint32_t odd = (bits - (away ? 1u : 0u)) | 1u;
+  return std::bit_cast<float>(inexact ? odd : bits);
 }
 
 template <typename T>

@@ -25,9 +25,10 @@ inline constexpr int kParts = static_cast<int>(kLanes / kWidth<A>);
 template <typename T>
 using Arithmetic = std::conditional_t<std::is_same_v<T, float>, double, float>;
 
-// K sums of 16 lanes each.
-template <typename A, int K>
+// K sums of 16 lanes each; kAlternating: lanes in the order of a pair that alternates.
+template <typename A, int K, bool kAlternating = false>
 struct LaneSums {
+  static_assert(!kAlternating || kParts<float> == 2);  // a step is one pair
   Vec<A> part[K][kParts<A>];
 
   NORMGRAD_ALWAYS void clear() {
@@ -39,32 +40,34 @@ struct LaneSums {
   template <class Terms>
   NORMGRAD_ALWAYS void add(std::int64_t i, Terms&& terms) {
     unroll<kParts<A>>([&](auto p) NORMGRAD_INLINE {
-      const std::array<Vec<A>, K> term = terms(i + p * kWidth<A>, Whole());
-      unroll<K>([&](auto k) NORMGRAD_INLINE { part[k][p] = part[k][p] + term[k]; });
+      add_part<p>(i + kOffset<kAlternating, p, A>, step_of<kAlternating, p>(Whole()), terms);
     });
   }
   // A step of fewer than 16 elements, i ... n - 1.
   template <class Terms>
   NORMGRAD_ALWAYS void add_rest(std::int64_t i, std::int64_t n, Terms&& terms) {
     unroll<kParts<A>>([&](auto p) NORMGRAD_INLINE {
-      const std::int64_t at = i + p * kWidth<A>;
+      const std::int64_t at = i + kOffset<kAlternating, p, A>;
       if (at >= n) return;
-      const auto add_part = [&](auto step) NORMGRAD_INLINE {
-        const std::array<Vec<A>, K> term = terms(at, step);
-        unroll<K>([&](auto k) NORMGRAD_INLINE { part[k][p] = part[k][p] + keep(term[k], step); });
-      };
-      if (at + kWidth<A> <= n) {
-        add_part(Whole());
+      if (!kAlternating && at + kWidth<A> <= n) {
+        add_part<p>(at, Whole(), terms);
       } else {
-        add_part(Part{n - at});
+        add_part<p>(at, step_of<kAlternating, p>(Part{n - at}), terms);
       }
     });
   }
+
+ private:
+  template <int p, class Step, class Terms>
+  NORMGRAD_ALWAYS void add_part(std::int64_t at, Step step, Terms&& terms) {
+    const std::array<Vec<A>, K> term = terms(at, step);
+    unroll<K>([&](auto k) NORMGRAD_INLINE { part[k][p] = part[k][p] + keep(term[k], step); });
+  }
 };
 
-template <int K>
-inline NORMGRAD_ALWAYS void add_widened(LaneSums<double, K>& total,
-                                        const LaneSums<float, K>& chain) {
+template <int K, bool kAlternating>
+inline NORMGRAD_ALWAYS void add_widened(LaneSums<double, K, kAlternating>& total,
+                                        const LaneSums<float, K, kAlternating>& chain) {
   unroll<K>([&](auto k) NORMGRAD_INLINE {
     unroll<kParts<double>>([&](auto p) NORMGRAD_INLINE {
       total.part[k][p] = total.part[k][p] + widen<p % kWidening>(chain.part[k][p / kWidening]);
@@ -72,21 +75,34 @@ inline NORMGRAD_ALWAYS void add_widened(LaneSums<double, K>& total,
   });
 }
 
-template <int K>
-inline NORMGRAD_ALWAYS std::array<double, K> fold(LaneSums<double, K> total) {
+// Lanes fold 8-4-2-1.
+template <int K, bool kAlternating>
+inline NORMGRAD_ALWAYS std::array<double, K> fold(const LaneSums<double, K, kAlternating>& total) {
+  constexpr int kCount = kParts<double>;
+  constexpr int kHalf = kCount >= 4 ? kCount / 2 : kCount;
   std::array<double, K> sums;
   unroll<K>([&](auto k) NORMGRAD_INLINE {
-    if constexpr (kParts<double> >= 4) {
-      constexpr int kHalf = kParts<double> / 2;
-      unroll<kHalf>([&](auto p) NORMGRAD_INLINE {
-        total.part[k][p] = total.part[k][p] + total.part[k][p + kHalf];
-      });
-    }
     double lane[kLanes];
-    constexpr int kLeft = kParts<double> >= 4 ? kParts<double> / 2 : kParts<double>;
-    unroll<kLeft>([&](auto p)
-                      NORMGRAD_INLINE { store(total.part[k][p], lane + p * kWidth<double>); });
-    for (std::int64_t half = kLeft * kWidth<double> / 2; half > 0; half /= 2) {
+    const auto& part = total.part[k];
+    unroll<kHalf>([&](auto p) NORMGRAD_INLINE {
+      // Lane j and lane j + 8; of a pair that alternates, they are in neighbouring vectors.
+      constexpr int kFirst = kAlternating ? 2 * p : p;
+      constexpr int kSecond = kAlternating ? 2 * p + 1 : p + kHalf;
+      double* to = lane + p * kWidth<double>;
+      if constexpr (kCount >= 4) {
+        store(part[kFirst] + part[kSecond], to);
+      } else {
+        store(part[p], to);
+      }
+    });
+    if constexpr (kAlternating) {
+      // Lanes 0 2 4 6 1 3 5 7.
+      const double even = (lane[0] + lane[2]) + (lane[1] + lane[3]);
+      const double odd = (lane[4] + lane[6]) + (lane[5] + lane[7]);
+      sums[k] = even + odd;
+      return;
+    }
+    for (std::int64_t half = kHalf * kWidth<double> / 2; half > 0; half /= 2) {
       for (std::int64_t j = 0; j < half; ++j) lane[j] += lane[j + half];
     }
     sums[k] = lane[0];
@@ -95,11 +111,11 @@ inline NORMGRAD_ALWAYS std::array<double, K> fold(LaneSums<double, K> total) {
 }
 
 // K sums over the elements of one chunk, walked in one or more runs.
-template <typename A, int K>
+template <typename A, int K, bool kAlternating = false>
 class Sums;
 
 template <int K>
-class Sums<double, K> {
+class Sums<double, K, false> {
  public:
   Sums() { total_.clear(); }
 
@@ -117,8 +133,8 @@ class Sums<double, K> {
   LaneSums<double, K> total_;
 };
 
-template <int K>
-class Sums<float, K> {
+template <int K, bool kAlternating>
+class Sums<float, K, kAlternating> {
  public:
   Sums() {
     total_.clear();
@@ -128,14 +144,9 @@ class Sums<float, K> {
   template <class Terms>
   NORMGRAD_ALWAYS void walk(std::int64_t n, Terms&& terms) {
     std::int64_t i = 0;
-    if (steps_ != 0)
-      i = walk_steps(0, std::min(n / kLanes, std::int64_t{kChain - steps_}) * kLanes, terms);
+    if (steps_ != 0) i = extend_chain(0, n, terms);
     if (i + kChain * kLanes <= n) i = walk_chains(i, n, terms);
-    if (i + kLanes <= n) i = walk_steps(i, n / kLanes * kLanes, terms);
-    if (i < n) {
-      chain_.add_rest(i, n, terms);
-      end_step();
-    }
+    if (i < n) extend_chain(i, n, terms);
   }
   std::array<double, K> finish() {
     add_widened(total_, chain_);
@@ -146,9 +157,9 @@ class Sums<float, K> {
   // Whole chains, from a chain's start; everything in registers.
   template <class Terms>
   NORMGRAD_ALWAYS std::int64_t walk_chains(std::int64_t i, std::int64_t n, Terms&& terms) {
-    LaneSums<double, K> total = total_;
+    LaneSums<double, K, kAlternating> total = total_;
     for (; i + kChain * kLanes <= n; i += kChain * kLanes) {
-      LaneSums<float, K> chain;
+      LaneSums<float, K, kAlternating> chain;
       chain.clear();
       for (int s = 0; s < kChain; ++s) chain.add(i + s * kLanes, terms);
       add_widened(total, chain);
@@ -156,23 +167,29 @@ class Sums<float, K> {
     total_ = total;
     return i;
   }
+  // Steps until the chain or the run ends.
   template <class Terms>
-  NORMGRAD_ALWAYS std::int64_t walk_steps(std::int64_t i, std::int64_t end, Terms&& terms) {
-    for (; i < end; i += kLanes) {
-      chain_.add(i, terms);
-      end_step();
+  NORMGRAD_ALWAYS std::int64_t extend_chain(std::int64_t i, std::int64_t n, Terms&& terms) {
+    LaneSums<float, K, kAlternating> chain = chain_;
+    int steps = steps_;
+    for (; steps < kChain && i + kLanes <= n; i += kLanes, ++steps) chain.add(i, terms);
+    if (steps < kChain && i < n) {
+      chain.add_rest(i, n, terms);
+      i = n;
+      ++steps;
     }
+    if (steps == kChain) {
+      add_widened(total_, chain);
+      chain.clear();
+      steps = 0;
+    }
+    chain_ = chain;
+    steps_ = steps;
     return i;
   }
-  NORMGRAD_ALWAYS void end_step() {
-    if (++steps_ < kChain) return;
-    add_widened(total_, chain_);
-    chain_.clear();
-    steps_ = 0;
-  }
 
-  LaneSums<double, K> total_;
-  LaneSums<float, K> chain_;
+  LaneSums<double, K, kAlternating> total_;
+  LaneSums<float, K, kAlternating> chain_;
   int steps_ = 0;  // in chain_
 };
 

@@ -55,6 +55,18 @@ template <typename A>
 HWY_INLINE Vec<A> operator*(Vec<A> a, Vec<A> b) {
   return {hn::Mul(a.v, b.v)};
 }
+template <typename A>
+HWY_INLINE Vec<A> operator/(Vec<A> a, Vec<A> b) {
+  return {hn::Div(a.v, b.v)};
+}
+template <typename A>
+HWY_INLINE Vec<A> operator/(A a, Vec<A> b) {
+  return all(a) / b;
+}
+template <typename A>
+HWY_INLINE Vec<A> square_root(Vec<A> a) {
+  return {hn::Sqrt(a.v)};
+}
 // The first `count` lanes, +0 in the others, whatever stood there.
 template <typename A>
 HWY_INLINE Vec<A> keep_first(Vec<A> a, std::int64_t count) {
@@ -145,9 +157,36 @@ template <typename A, typename T>
 HWY_INLINE void store(Vec<A> a, T* to) {
   put_rounded(a, to, [](auto v, auto d, auto* at) NORMGRAD_INLINE { hn::StoreU(v, d, at); });
 }
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+// Whether f32 has these numbers, or their neighbours, as normal ones; not for NaN.
+HWY_INLINE bool all_normal_in_f32(Vec<double> a) {
+  const Tag<double> d;
+  return hn::AllTrue(d,
+                     hn::Or(hn::Ge(hn::Abs(a.v), hn::Set(d, 0x1p-126)), hn::Eq(a.v, hn::Zero(d))));
+}
+// cpu::round_to_odd of numbers that are normal in f32: digits that it has no room for are dropped and leave their mark
+// in the last one kept.
+HWY_INLINE hn::Vec<Narrow<float, double>> round_to_odd(Vec<double> a) {
+  constexpr std::uint64_t kLast = std::uint64_t{1} << 29;
+  const hn::RebindToUnsigned<Tag<double>> d;
+  const auto bits = hn::BitCast(d, a.v);
+  const auto dropped = hn::Set(d, kLast - 1);
+  const auto exact = hn::Eq(hn::And(bits, dropped), hn::Zero(d));
+  const auto odd = hn::Or(hn::AndNot(dropped, bits), hn::Set(d, kLast));
+  const auto kept = hn::BitCast(Tag<double>(), hn::IfThenElse(exact, bits, odd));
+  return hn::DemoteTo(Narrow<float, double>(), kept);
+}
+#endif
 // Two vectors side by side.
 template <typename A, typename T>
 HWY_INLINE void store2(Vec<A> a, Vec<A> b, T* to) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+  if constexpr (std::is_same_v<A, double> && sizeof(T) == 2) {
+    if (all_normal_in_f32(a) && all_normal_in_f32(b)) {
+      return store(Vec<float>{hn::Combine(Tag<float>(), round_to_odd(b), round_to_odd(a))}, to);
+    }
+  }
+#endif
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4  // one store of the upper halves of both
   if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
     const hn::Repartition<std::uint16_t, Tag<float>> d;
@@ -170,6 +209,47 @@ HWY_INLINE void stream(Vec<A> a, T* to) {
   }
 }
 HWY_INLINE void stream_fence() { hwy::FlushStream(); }
+
+#if HWY_TARGET == HWY_AVX2
+// bf16 as pairs of vectors, one of the even and one of the odd elements: no element changes its place within its 32
+// bits, so there is nothing to shuffle.
+template <typename T, typename A>
+inline constexpr bool kAlternates = std::is_same_v<T, BFloat>&& std::is_same_v<A, float>;
+
+template <int kOdd>
+HWY_INLINE Vec<float> load_alternate(const BFloat* from) {
+  const Tag<float> d;
+  const hn::RebindToUnsigned<Tag<float>> d32;
+  const auto both = hn::LoadU(d32, reinterpret_cast<const std::uint32_t*>(from));
+  if constexpr (kOdd == 1) return {hn::BitCast(d, hn::And(both, hn::Set(d32, 0xFFFF0000u)))};
+  return {hn::BitCast(d, hn::ShiftLeft<16>(both))};
+}
+// A NaN must have nothing in the lower half of its bits, or rounding might carry it away. So have those of bf16 inputs
+// and of invalid operations; other inputs go through plain_nan() first.
+HWY_INLINE void store_alternate(Vec<float> even, Vec<float> odd, BFloat* to) {
+  const hn::RebindToUnsigned<Tag<float>> d;
+  const hn::Repartition<std::uint16_t, Tag<float>> d16;
+  const auto rounded = [&](Vec<float> a) NORMGRAD_INLINE {
+    const auto bits = hn::BitCast(d, a.v);
+    const auto last = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1u));
+    return hn::Add(hn::Add(bits, hn::Set(d, 0x7FFFu)), last);
+  };
+  const auto low = hn::BitCast(d16, hn::ShiftRight<16>(rounded(even)));
+  const auto high = hn::BitCast(d16, rounded(odd));
+  hn::StoreU(hn::OddEven(high, low), d16, reinterpret_cast<std::uint16_t*>(to));
+}
+// The elements of a pair in their order.
+HWY_INLINE void put_in_order(Vec<float>& even, Vec<float>& odd) {
+  const Tag<float> d;
+  const auto lower = hn::InterleaveLower(d, even.v, odd.v);
+  const auto upper = hn::InterleaveUpper(d, even.v, odd.v);
+  even.v = hn::ConcatLowerLower(d, upper, lower);
+  odd.v = hn::ConcatUpperUpper(d, upper, lower);
+}
+#else
+template <typename T, typename A>
+inline constexpr bool kAlternates = false;
+#endif
 
 NORMGRAD_TARGET_END
 #endif  // NORMGRAD_PLAIN
@@ -214,6 +294,49 @@ inline NORMGRAD_ALWAYS void store(Vec<A> a, T* to, Part part) {
   std::memcpy(static_cast<void*>(to), static_cast<const void*>(padded),
               static_cast<std::size_t>(part.count) * sizeof(T));
 }
+// A vector of a pair that alternates: the even or the odd ones of 2*kWidth elements, or of the first `count` of them.
+template <int kOdd>
+struct Alternate {};
+template <int kOdd>
+struct AlternatePart {
+  std::int64_t count;
+};
+template <typename A, typename T, int kOdd>
+inline NORMGRAD_ALWAYS Vec<A> load(const T* from, Alternate<kOdd>) {
+  return load_alternate<kOdd>(from);
+}
+template <typename A, typename T, int kOdd>
+inline NORMGRAD_ALWAYS Vec<A> load(const T* from, AlternatePart<kOdd> part) {
+  T padded[2 * kWidth<A>] = {};
+  std::memcpy(static_cast<void*>(padded), static_cast<const void*>(from),
+              static_cast<std::size_t>(part.count) * sizeof(T));
+  return load_alternate<kOdd>(padded);
+}
+template <typename A, typename T>
+inline NORMGRAD_ALWAYS void store_alternate(Vec<A> even, Vec<A> odd, T* to, Whole) {
+  store_alternate(even, odd, to);
+}
+template <typename A, typename T>
+inline NORMGRAD_ALWAYS void store_alternate(Vec<A> even, Vec<A> odd, T* to, Part part) {
+  T padded[2 * kWidth<A>];
+  store_alternate(even, odd, padded);
+  std::memcpy(static_cast<void*>(to), static_cast<const void*>(padded),
+              static_cast<std::size_t>(part.count) * sizeof(T));
+}
+
+// The order of elements in consecutive vectors: one after the other, or in pairs that alternate. Vector kIndex of those
+// that begin at an element: how far on it is loaded, and by which step.
+template <bool kAlternating, int kIndex, typename A>
+inline constexpr std::int64_t kOffset = (kAlternating ? kIndex / 2 * 2 : kIndex) * kWidth<A>;
+template <bool kAlternating, int kIndex>
+inline NORMGRAD_ALWAYS auto step_of(Whole) {
+  return std::conditional_t<kAlternating, Alternate<kIndex % 2>, Whole>();
+}
+template <bool kAlternating, int kIndex>
+inline NORMGRAD_ALWAYS auto step_of(Part part) {
+  return std::conditional_t<kAlternating, AlternatePart<kIndex % 2>, Part>{part.count};
+}
+
 // Lanes past the end are left out of a sum, never multiplied by zero: what stands there may have
 // become NaN.
 template <typename A>
@@ -223,6 +346,14 @@ inline NORMGRAD_ALWAYS Vec<A> keep(Vec<A> a, Whole) {
 template <typename A>
 inline NORMGRAD_ALWAYS Vec<A> keep(Vec<A> a, Part part) {
   return keep_first(a, part.count);
+}
+template <typename A, int kOdd>
+inline NORMGRAD_ALWAYS Vec<A> keep(Vec<A> a, Alternate<kOdd>) {
+  return a;
+}
+template <typename A, int kOdd>
+inline NORMGRAD_ALWAYS Vec<A> keep(Vec<A> a, AlternatePart<kOdd> part) {
+  return keep_first(a, (part.count + 1 - kOdd) / 2);
 }
 
 // body(i, Whole) for each whole vector of [0, n), and body(i, Part) for the rest.

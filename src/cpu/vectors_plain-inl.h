@@ -3,6 +3,7 @@
 #ifndef NORMGRAD_CPU_VECTORS_PLAIN_INL_H
 #define NORMGRAD_CPU_VECTORS_PLAIN_INL_H
 
+#include <cmath>
 #include <cstdint>
 
 #include "cpu/element.h"
@@ -43,6 +44,18 @@ inline Vec<A> operator*(const Vec<A>& a, const Vec<A>& b) {
   return each<A>([&](std::int64_t j) { return a.lane[j] * b.lane[j]; });
 }
 template <typename A>
+inline Vec<A> operator/(const Vec<A>& a, const Vec<A>& b) {
+  return each<A>([&](std::int64_t j) { return a.lane[j] / b.lane[j]; });
+}
+template <typename A>
+inline Vec<A> operator/(A a, const Vec<A>& b) {
+  return all(a) / b;
+}
+template <typename A>
+inline Vec<A> square_root(const Vec<A>& a) {
+  return each<A>([&](std::int64_t j) { return std::sqrt(a.lane[j]); });
+}
+template <typename A>
 inline Vec<A> keep_first(const Vec<A>& a, std::int64_t count) {
   return each<A>([&](std::int64_t j) { return j < count ? a.lane[j] : A{0}; });
 }
@@ -77,6 +90,9 @@ inline void stream(const Vec<A>& a, T* to) {
   store(a, to);
 }
 inline void stream_fence() {}
+
+template <typename T, typename A>
+inline constexpr bool kAlternates = false;
 
 }  // namespace normgrad::plain
 
