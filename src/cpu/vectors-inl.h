@@ -225,7 +225,7 @@ HWY_INLINE Vec<float> load_alternate(const BFloat* from) {
   return {hn::BitCast(d, hn::ShiftLeft<16>(both))};
 }
 // A NaN must have nothing in the lower half of its bits, or rounding might carry it away. So have those of bf16 inputs
-// and of invalid operations; other inputs go through plain_nan() first.
+// and of invalid operations; weights and statistics lose theirs when they are read.
 HWY_INLINE void store_alternate(Vec<float> even, Vec<float> odd, BFloat* to) {
   const hn::RebindToUnsigned<Tag<float>> d;
   const hn::Repartition<std::uint16_t, Tag<float>> d16;

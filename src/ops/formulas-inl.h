@@ -59,7 +59,8 @@ struct LayerNormOfXHat {
     const V a = dy * w;
     return {a, a * x_hat};
   }
-  static void finish(std::array<double, 2> sums, double n, RowMap<double>& map) {
+  template <class V>
+  static NORMGRAD_ALWAYS void finish(const std::array<V, 2>& sums, V n, RowMap<V>& map) {
     map.c1 = sums[0] / n;
     map.c2 = sums[1] / n;
   }
@@ -96,14 +97,16 @@ struct RmsNorm {
   static NORMGRAD_ALWAYS std::array<V, 2> row_terms(V dy, V w, V x) {
     return {(dy * w) * x, x * x};
   }
-  static void finish(std::array<double, 2> sums, double n, RowMap<double>& map) {
-    map.rstd = 1.0 / std::sqrt(sums[1] / n);
+  template <class V>
+  static NORMGRAD_ALWAYS void finish(const std::array<V, 2>& sums, V n, RowMap<V>& map) {
+    map.rstd = 1.0 / square_root(sums[1] / n);
     map.c1 = sums[1];  // dx has no such term; the loops look at it to see whether f32 has lost the
                        // squares
     set_c2(sums[0], n, map);
   }
-  static void set_c2(double sum_a_x, double n, RowMap<double>& map) {
-    const double c = map.rstd * sum_a_x / n;
+  template <class V>
+  static NORMGRAD_ALWAYS void set_c2(V sum_a_x, V n, RowMap<V>& map) {
+    const V c = map.rstd * sum_a_x / n;
     map.c2 = map.rstd * c;
   }
   template <class V>
@@ -125,7 +128,8 @@ struct RmsNormOfRstd : RmsNorm {
   static NORMGRAD_ALWAYS std::array<V, 1> row_terms(V dy, V w, V x) {
     return {(dy * w) * x};
   }
-  static void finish(std::array<double, 1> sums, double n, RowMap<double>& map) {
+  template <class V>
+  static NORMGRAD_ALWAYS void finish(const std::array<V, 1>& sums, V n, RowMap<V>& map) {
     set_c2(sums[0], n, map);
   }
 };

@@ -12,49 +12,31 @@
 #include "cpu/elementwise-inl.h"
 #include "cpu/sums-inl.h"
 #include "ops/formulas-inl.h"
-#include "ops/row_norm/row_norm.h"
+#include "ops/row_norm/rows-inl.h"
 
 NORMGRAD_TARGET_BEGIN
 
 inline constexpr std::int64_t kApplyTile = 512;  // columns that are applied at once
 
-template <typename T>
-struct RowGroup {
-  int rows = 0;
-  const T* dy[kGroupRows];
-  const T* x[kGroupRows];
-  T* dx[kGroupRows];
-  RowMap<double> map[kGroupRows];
-  bool in_f64 = false;             // of 16-bit data whose squares f32 has lost
-  const RowGroup* next = nullptr;  // fetched from memory while this one is applied
-};
-
-template <typename B>
-inline NORMGRAD_ALWAYS RowMap<Vec<B>> spread(const RowMap<double>& m) {
-  return {all(static_cast<B>(m.mean)), all(static_cast<B>(m.mean_low)), all(static_cast<B>(m.rstd)),
-          all(static_cast<B>(m.c1)), all(static_cast<B>(m.c2))};
-}
-
 template <class F, typename T>
 class RowApply {
  public:
   using A = Arithmetic<T>;
-  // f32 arithmetic on 16-bit data may lose the squares of a row; its group then takes f64 arithmetic.
-  static constexpr bool kWatchesRange = F::kComputesRstd && sizeof(A) == 4;
 
   const A* weights;
   bool dx_wanted;
   bool sums_wanted;
   Stores stores;
 
-  // Columns [begin, end). Column terms are added to sums[column_sum][column - begin]; `pitch` lies between the column
-  // sums.
-  void apply(const RowGroup<T>& group, std::int64_t begin, std::int64_t end, double* sums,
-             std::int64_t pitch) const {
-    if constexpr (kWatchesRange) {
-      if (group.in_f64) return apply_in<double>(group, begin, end, sums, pitch);
+  // Columns [begin, end). Column terms are added to sums[column_sum][column -
+  // begin]; `pitch` lies between the column sums. The rows of `next`, if any,
+  // are fetched from memory meanwhile.
+  void apply(const RowGroup<T>& group, const RowGroup<T>* next, std::int64_t begin,
+             std::int64_t end, double* sums, std::int64_t pitch) const {
+    if constexpr (F::kComputesRstd && sizeof(A) == 4) {
+      if (group.in_f64) return apply_in<double>(group, next, begin, end, sums, pitch);
     }
-    apply_in<A>(group, begin, end, sums, pitch);
+    apply_in<A>(group, next, begin, end, sums, pitch);
   }
 
  private:
@@ -62,24 +44,24 @@ class RowApply {
 
   // Outputs that are not wanted, or that go past the cache, go through a tile on the stack.
   template <typename B>
-  void apply_in(const RowGroup<T>& group, std::int64_t begin, std::int64_t end, double* sums,
-                std::int64_t pitch) const {
+  void apply_in(const RowGroup<T>& group, const RowGroup<T>* next, std::int64_t begin,
+                std::int64_t end, double* sums, std::int64_t pitch) const {
     alignas(64) T dx_tile[kGroupRows][kApplyTile];
     double unwanted[kColumnSums * kApplyTile];
     const bool direct = dx_wanted && stores == Stores::kCached;
     if (!sums_wanted) std::fill_n(unwanted, kColumnSums * kApplyTile, 0.0);
-    RowMap<Vec<B>> map[kGroupRows];
-    for (int r = 0; r < group.rows; ++r) map[r] = spread<B>(group.map[r]);
+    const RowMap<PerRow<B>> map = rounded<B>(group.map);
     for (std::int64_t tile = begin; tile < end; tile += kApplyTile) {
       const std::int64_t count = std::min(kApplyTile, end - tile);
-      T* dx[kGroupRows];
-      for (int r = 0; r < group.rows; ++r) dx[r] = direct ? group.dx[r] + tile : dx_tile[r];
+      PerRow<T*> dx;
+      for (int r = 0; r < kGroupRows; ++r) dx[r] = direct ? group.dx[r] + tile : dx_tile[r];
       const ColumnSums to =
           sums_wanted ? ColumnSums{sums + tile - begin, pitch} : ColumnSums{unwanted, kApplyTile};
+      const Tile<B> at{group, next, map, tile, dx, to, direct};
       if (group.rows == kGroupRows) {
-        apply_tile<B, kGroupRows>(group, map, tile, count, dx, to);
+        apply_tile<B, kGroupRows>(at, count);
       } else {
-        apply_tile<B, 0>(group, map, tile, count, dx, to);
+        apply_tile<B, 0>(at, count);
       }
       if (direct || !dx_wanted) continue;
       for (int r = 0; r < group.rows; ++r) stream_copy(count, dx_tile[r], group.dx[r] + tile);
@@ -90,83 +72,108 @@ class RowApply {
     std::int64_t pitch;
   };
 
-  // Columns [tile, tile + count) of kRows rows (0: of group.rows), in strips of 4 vectors: about a
-  // cache line.
+  template <typename B>
+  struct Tile {
+    const RowGroup<T>& group;
+    const RowGroup<T>* next;
+    const RowMap<PerRow<B>>& map;
+    std::int64_t begin;  // its first column
+    PerRow<T*> dx;
+    ColumnSums to;
+    bool fetch_dx;
+  };
+
+  // `count` columns of kRows rows (0: of group.rows), in strips of 4 vectors:
+  // about a cache line.
   template <typename B, int kRows>
-  void apply_tile(const RowGroup<T>& group, const RowMap<Vec<B>>* map, std::int64_t tile,
-                  std::int64_t count, T* const* dx, ColumnSums to) const {
+  void apply_tile(const Tile<B>& tile, std::int64_t count) const {
     constexpr int kStrip = kWidth<B> == 16 ? 1 : 4;  // the plain path's vectors are wide already
+    constexpr int kLeast = kAlternates<T, B> ? 2 : 1;
     std::int64_t i = 0;
     for (; i + kStrip * kWidth<B> <= count; i += kStrip * kWidth<B>) {
-      apply_strip<B, kRows, kStrip>(group, map, tile, i, dx, to, Whole());
+      apply_strip<B, kRows, kStrip>(tile, i, Whole());
     }
-    for_vectors<B>(count - i, [&](std::int64_t at, auto step) NORMGRAD_INLINE {
-      apply_strip<B, kRows, 1>(group, map, tile, i + at, dx, to, step);
-    });
+    for (; i + kLeast * kWidth<B> <= count; i += kLeast * kWidth<B>) {
+      apply_strip<B, kRows, kLeast>(tile, i, Whole());
+    }
+    if (i < count) apply_strip<B, kRows, kLeast>(tile, i, Part{count - i});
   }
 
-  template <typename B, int kRows, int kStrip, class Step>
-  NORMGRAD_ALWAYS void apply_strip(const RowGroup<T>& group, const RowMap<Vec<B>>* map,
-                                   std::int64_t tile, std::int64_t i, T* const* dx, ColumnSums to,
-                                   Step step) const {
+  template <typename B, int kRows, int kStrip, class Size>
+  NORMGRAD_ALWAYS void apply_strip(const Tile<B>& tile, std::int64_t i, Size size) const {
+    constexpr bool kAlternating = kAlternates<T, B>;
     Vec<B> sum[kColumnSums][kStrip];
-    start_sums<B>(sum, to, i, step);
-    const A* w_at = weights + tile + i;
-    const int rows = kRows > 0 ? kRows : group.rows;
+    start_sums<B>(sum, tile.to, i, size);
+    const int rows = kRows > 0 ? kRows : tile.group.rows;
+    const std::int64_t column = tile.begin + i;
     for (int r = 0; r < rows; ++r) {
-      const RowMap<Vec<B>> m = map[r];
-      const T* dy_at = group.dy[r] + tile + i;
-      const T* x_at = group.x[r] + tile + i;
-      T* dx_at = dx[r] + i;
-      if (kStrip > 1 && group.next != nullptr) {
-        cpu::prefetch(group.next->dy[r] + tile + i);
-        cpu::prefetch(group.next->x[r] + tile + i);
+      const RowMap<Vec<B>> m = spread(tile.map, r);
+      const T* dy_at = tile.group.dy[r] + column;
+      const T* x_at = tile.group.x[r] + column;
+      T* dx_at = tile.dx[r] + i;
+      if (kStrip > 2 && tile.next != nullptr) {
+        cpu::prefetch(tile.next->dy[r] + column);
+        cpu::prefetch(tile.next->x[r] + column);
+        if (tile.fetch_dx) cpu::prefetch_to_write(tile.next->dx[r] + column);
       }
       Vec<B> out[kStrip];
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
-        const Vec<B> dy = load<B>(dy_at + v * kWidth<B>, step);
-        const Vec<B> x_hat = F::x_hat(load<B>(x_at + v * kWidth<B>, step), m);
-        out[v] = F::dx(dy, load<B>(w_at + v * kWidth<B>, step), x_hat, m);
+        constexpr std::int64_t kAt = kOffset<kAlternating, v, B>;
+        const auto step = step_of<kAlternating, v>(size);
+        const Vec<B> dy = load<B>(dy_at + kAt, step);
+        const Vec<B> x_hat = F::x_hat(load<B>(x_at + kAt, step), m);
+        out[v] = F::dx(dy, load_weights<B, T>(weights, column + kAt, step), x_hat, m);
         const auto term = F::column_terms(dy, x_hat, m);
         unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { sum[k][v] = sum[k][v] + term[k]; });
         if constexpr (kStrip == 1) {
-          store(out[v], dx_at, step);
+          store(out[v], dx_at, size);
+        } else if constexpr (v % 2 == 1 && kAlternating) {
+          store_alternate(out[v - 1], out[v], dx_at + kAt, size);
         } else if constexpr (v % 2 == 1) {
-          store2(out[v - 1], out[v], dx_at + (v - 1) * kWidth<B>);
+          store2(out[v - 1], out[v], dx_at + kAt - kWidth<B>);
         }
       });
     }
-    end_sums<B>(sum, to, i, step);
+    end_sums<B>(sum, tile.to, i, size);
   }
 
   // f64 terms go on from the sums so far; f32 terms of 8 rows are added from +0 and then to the
   // sums in f64.
-  template <typename B, int kStrip, class Step>
+  template <typename B, int kStrip, class Size>
   static NORMGRAD_ALWAYS void start_sums(Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to,
-                                         std::int64_t i, Step step) {
+                                         std::int64_t i, Size size) {
     unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
         if constexpr (sizeof(B) == 8) {
-          sum[k][v] = load<double>(to.at + k * to.pitch + i + v * kWidth<B>, step);
+          sum[k][v] = load<double>(to.at + k * to.pitch + i + v * kWidth<B>, size);
         } else {
           sum[k][v] = all(B{0});
         }
       });
     });
   }
-  template <typename B, int kStrip, class Step>
-  static NORMGRAD_ALWAYS void end_sums(const Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to,
-                                       std::int64_t i, Step step) {
+  template <typename B, int kStrip, class Size>
+  static NORMGRAD_ALWAYS void end_sums(Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to,
+                                       std::int64_t i, Size size) {
     unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
         double* at = to.at + k * to.pitch + i + v * kWidth<B>;
         if constexpr (sizeof(B) == 8) {
-          store(sum[k][v], at, step);
-        } else {
-          add_f64(sum[k][v], at, step);
+          store(sum[k][v], at, size);
+        } else if constexpr (!kAlternates<T, B>) {
+          add_f64(sum[k][v], at, size);
+        } else if constexpr (v % 2 == 0) {
+          put_in_order(sum[k][v], sum[k][v + 1]);
+          add_f64(sum[k][v], at, part_of(size, 0));
+          add_f64(sum[k][v + 1], at + kWidth<B>, part_of(size, kWidth<B>));
         }
       });
     });
+  }
+  static Whole part_of(Whole, std::int64_t) { return {}; }
+  // What lies in the vector from `begin` on.
+  static Part part_of(Part part, std::int64_t begin) {
+    return {std::clamp(part.count - begin, std::int64_t{0}, kWidth<float>)};
   }
   // to[...] += a, in f64.
   static NORMGRAD_ALWAYS void add_f64(Vec<float> a, double* to, Whole) {

@@ -19,7 +19,9 @@
 #include "cpu/sums-inl.h"
 #include "ops/formulas-inl.h"
 #include "ops/row_norm/apply-inl.h"
+#include "ops/row_norm/reduce-inl.h"
 #include "ops/row_norm/row_norm.h"
+#include "ops/row_norm/rows-inl.h"
 
 NORMGRAD_TARGET_BEGIN
 
@@ -27,20 +29,28 @@ template <class F, typename T>
 class RowLoops {
  public:
   RowLoops(const Plan& plan, const RowRoles& roles, void* const* data, std::byte* workspace)
-      : plan_(plan), roles_(roles), split_(plan.row), data_(data) {
-    sums_wanted_ = wanted(roles.dw) || wanted(roles.db);
+      : plan_(plan), roles_(roles), split_(plan.row), data_(data), rows_(plan, roles, data) {
+    apply_.dx_wanted = rows_.wanted(roles.dx);
+    apply_.sums_wanted = rows_.wanted(roles.dw) || rows_.wanted(roles.db);
+    reduce_.columns = split_.columns;
     if (split_.rows == 0) return;  // there need be no workspace
     const auto address = reinterpret_cast<std::uintptr_t>(workspace);
     workspace += (64 - address % 64) % 64;
     const RowWorkspace at = row_workspace(plan, roles);
     slots_ = reinterpret_cast<double*>(workspace + at.slots);
-    partials_ = reinterpret_cast<double*>(workspace + at.partials);
-    maps_ = reinterpret_cast<RowMap<double>*>(workspace + at.maps);
-    weights_ = at.w_as_is ? typed<const A>(roles.w)
-                          : prepare_weights(reinterpret_cast<A*>(workspace + at.weights));
+    partials_ = reinterpret_cast<GroupSums*>(workspace + at.partials);
+    maps_ = reinterpret_cast<RowMap<PerRow<double>>*>(workspace + at.maps);
+    auto* weights = reinterpret_cast<A*>(workspace + at.weights);
+    if (at.w_as_is) {
+      weights = static_cast<A*>(data[roles.w]);
+    } else {
+      rows_.prepare_weights(weights);
+    }
+    reduce_.weights = apply_.weights = weights;
     elements_ = split_.rows * split_.columns;
     const bool in_place = data[roles.dx] == data[roles.dy] || data[roles.dx] == data[roles.x];
-    stores_ = in_place ? Stores::kCached : stores_for(3 * elements_ * std::int64_t{sizeof(T)});
+    apply_.stores =
+        in_place ? Stores::kCached : stores_for(3 * elements_ * std::int64_t{sizeof(T)});
   }
 
   void run() {
@@ -52,117 +62,16 @@ class RowLoops {
         run_blocks();
       }
     }
-    if (sums_wanted_) store_column_sums();
+    if (apply_.sums_wanted) store_column_sums();
   }
 
  private:
   using A = Arithmetic<T>;
-  static_assert(sizeof(RowMap<double>) == kRowMapBytes);
+  using Group = RowGroup<T>;
+  using GroupSums = typename RowReduce<F, T>::GroupSums;
+  static_assert(sizeof(RowMap<PerRow<double>>) == kGroupRows * kRowMapBytes);
   static constexpr int kColumnSums = F::kColumnSums;
   static constexpr std::int64_t kTile = kApplyTile;
-  static constexpr bool kWatchesRange = RowApply<F, T>::kWatchesRange;
-
-  using Group = RowGroup<T>;
-  bool wanted(int role) const { return role != kAbsent && plan_.argument[role].tensor.present(); }
-  template <typename E>
-  E* typed(int role) const {
-    return static_cast<E*>(data_[role]);
-  }
-
-  // w as contiguous A (exact: every parameter fits into f32); 1 if there is none.
-  const A* prepare_weights(A* out) const {
-    const Tensor& w = plan_.argument[roles_.w].tensor;
-    if (!w.present()) {
-      std::fill_n(out, split_.columns, A{1});
-      return out;
-    }
-    cpu::with_element_type(w.dtype, [&](auto* type) {
-      const auto* from = static_cast<decltype(type)>(data_[roles_.w]);
-      for (std::int64_t c = 0; c < split_.columns; ++c) {
-        out[c] = static_cast<A>(cpu::to_double(cpu::read(from + c * w.strides[0])));
-      }
-    });
-    return out;
-  }
-
-  double statistic(int role, std::int64_t row) const {
-    return cpu::load_element(data_[role], plan_.argument[role].tensor.dtype,
-                             row_offset(split_, role, row));
-  }
-
-  RowMap<double> given_statistics(std::int64_t row) const {
-    RowMap<double> map{0, 0, 0, 0, 0};
-    if (wanted(roles_.mean)) {
-      map.mean = statistic(roles_.mean, row);
-      map.mean_low = low_part<A>(map.mean);
-    }
-    if (wanted(roles_.rstd)) {
-      const double given = statistic(roles_.rstd, row);
-      map.rstd = roles_.rstd_is_sigma ? 1.0 / given : given;
-    }
-    return map;
-  }
-
-  // Rows from `row` on, before `end`; what is missing of a group repeats its last row.
-  Group locate(std::int64_t row, std::int64_t end) const {
-    Group group;
-    group.rows = static_cast<int>(std::min(kGroupRows, end - row));
-    for (int r = 0; r < kGroupRows; ++r) {
-      const std::int64_t at = row + std::min(r, group.rows - 1);
-      group.dy[r] = typed<const T>(roles_.dy) + row_offset(split_, roles_.dy, at);
-      group.x[r] = typed<const T>(roles_.x) + row_offset(split_, roles_.x, at);
-      group.dx[r] =
-          wanted(roles_.dx) ? typed<T>(roles_.dx) + row_offset(split_, roles_.dx, at) : nullptr;
-    }
-    return group;
-  }
-
-  // 1. Sums along a row, between two columns of one chunk.
-  template <typename B>
-  std::array<double, F::kRowSums> chunk_sums(const T* dy, const T* x, const RowMap<double>& given,
-                                             std::int64_t begin, std::int64_t end) const {
-    const RowMap<Vec<B>> map = spread<B>(given);
-    const A* w = weights_;
-    Sums<B, F::kRowSums> sums;
-    sums.walk(end - begin, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-      return F::row_terms(load<B>(dy + begin + i, step), load<B>(w + begin + i, step),
-                          F::x_hat(load<B>(x + begin + i, step), map));
-    });
-    return sums.finish();
-  }
-
-  template <typename B>
-  RowMap<double> row_map(const T* dy, const T* x, RowMap<double> map) const {
-    cpu::Pairwise<F::kRowSums> sums;
-    for (std::int64_t begin = 0; begin < split_.columns; begin += kRowChunk) {
-      sums.add(chunk_sums<B>(dy, x, map, begin, std::min(begin + kRowChunk, split_.columns)));
-    }
-    return finish_map(sums.finish(), map);
-  }
-
-  RowMap<double> finish_map(std::array<double, F::kRowSums> sums, RowMap<double> map) const {
-    F::finish(sums, static_cast<double>(split_.columns), map);
-    return map;
-  }
-
-  static bool in_range(const RowMap<double>& map) {
-    return map.c1 >= 0x1p-100 && map.c1 <= 0x1p120;  // false for NaN
-  }
-
-  void reduce_rows(Group& group, std::int64_t row) const {
-    for (int r = 0; r < group.rows; ++r) {
-      group.map[r] = row_map<A>(group.dy[r], group.x[r], given_statistics(row + r));
-      if constexpr (kWatchesRange) group.in_f64 = group.in_f64 || !in_range(group.map[r]);
-    }
-    if constexpr (kWatchesRange) {
-      if (!group.in_f64) return;
-      for (int r = 0; r < group.rows; ++r) {
-        group.map[r] = row_map<double>(group.dy[r], group.x[r], given_statistics(row + r));
-      }
-    }
-  }
-
-  RowApply<F, T> applier() const { return {weights_, wanted(roles_.dx), sums_wanted_, stores_}; }
 
   double* slot(std::int64_t block) const { return slots_ + block * kColumnSums * split_.columns; }
 
@@ -202,24 +111,32 @@ class RowLoops {
 
   // Every thread takes whole blocks of rows.
   void run_blocks() {
+    // Rows that are fetched while others are applied: at least so far ahead
+    // that memory has answered by their turn.
+    constexpr std::int64_t kBytesAhead = 16384;
+    const std::int64_t group_bytes = kGroupRows * split_.columns * std::int64_t{sizeof(T)};
+    const std::int64_t ahead = kGroupRows * std::max(std::int64_t{1}, kBytesAhead / group_bytes);
     cpu::parallel_for(split_.blocks, elements_, [&](std::int64_t block) NORMGRAD_ATTR {
       const std::int64_t begin = block * split_.block_rows;
       const std::int64_t end = std::min(begin + split_.block_rows, split_.rows);
       RunSums run(*this, block, 0, split_.columns);
-      if (sums_wanted_) run.start_block();
+      if (apply_.sums_wanted) run.start_block();
       for (std::int64_t run_begin = begin; run_begin < end; run_begin += kRunRows) {
         const std::int64_t run_end = std::min(run_begin + kRunRows, end);
-        if (sums_wanted_) run.start_run();
+        if (apply_.sums_wanted) run.start_run();
         for (std::int64_t row = run_begin; row < run_end; row += kGroupRows) {
-          Group group = locate(row, run_end);
-          const Group next = locate(std::min(row + kGroupRows, end - 1), end);
-          group.next = &next;
-          reduce_rows(group, row);
-          applier().apply(group, 0, split_.columns, run.sums(), run.pitch());
+          const std::int64_t row_ahead = row + ahead;
+          Group group, next;
+          rows_.locate(row, end, group);
+          if (row_ahead < end) rows_.locate(row_ahead, end, next);
+          rows_.read_statistics(row, group);
+          reduce_.reduce(group);
+          apply_.apply(group, row_ahead < end ? &next : nullptr, 0, split_.columns, run.sums(),
+                       run.pitch());
         }
-        if (sums_wanted_) run.end_run();
+        if (apply_.sums_wanted) run.end_run();
       }
-      end_stores(stores_);
+      end_stores(apply_.stores);
     });
   }
 
@@ -242,16 +159,16 @@ class RowLoops {
   }
 
   void run_batch(std::int64_t block, std::int64_t begin, std::int64_t end) {
-    reduce_batch<A>(begin, end);
+    const std::int64_t groups = ceil_div(end - begin, kGroupRows);
     std::uint64_t in_f64 = 0;  // a bit per group of the batch
-    if constexpr (kWatchesRange) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        if (!in_range(maps_[row - begin])) in_f64 |= std::uint64_t{1} << (row - begin) / kGroupRows;
-      }
-      for (std::int64_t row = begin; row < end; row += kGroupRows) {
-        if ((in_f64 >> (row - begin) / kGroupRows & 1) != 0) {
-          reduce_batch<double>(row, std::min(row + kGroupRows, end), row - begin);
-        }
+    reduce_groups<A>(begin, end, 0);
+    if constexpr (RowReduce<F, T>::kWatchesRange) {
+      for (std::int64_t g = 0; g < groups; ++g) {
+        const std::int64_t row = begin + g * kGroupRows;
+        const std::int64_t row_end = std::min(row + kGroupRows, end);
+        if (!reduce_.has_lost_squares(maps_[g], row_end - row)) continue;
+        in_f64 |= std::uint64_t{1} << g;
+        reduce_groups<double>(row, row_end, g);
       }
     }
     const std::int64_t tiles = ceil_div(split_.columns, kTile);
@@ -259,68 +176,77 @@ class RowLoops {
       const std::int64_t column = tile * kTile;
       const std::int64_t column_end = std::min(column + kTile, split_.columns);
       RunSums run(*this, block, column, column_end);
-      if (sums_wanted_ && begin == block * split_.block_rows) run.start_block();
-      if (sums_wanted_) run.start_run();
-      for (std::int64_t row = begin; row < end; row += kGroupRows) {
-        Group group = locate(row, end);
-        for (int r = 0; r < group.rows; ++r) group.map[r] = maps_[row - begin + r];
-        group.in_f64 = (in_f64 >> (row - begin) / kGroupRows & 1) != 0;
-        applier().apply(group, column, column_end, run.sums(), run.pitch());
+      if (apply_.sums_wanted && begin == block * split_.block_rows) run.start_block();
+      if (apply_.sums_wanted) run.start_run();
+      for (std::int64_t g = 0; g < groups; ++g) {
+        Group group;
+        rows_.locate(begin + g * kGroupRows, end, group);
+        group.map = maps_[g];
+        group.in_f64 = (in_f64 >> g & 1) != 0;
+        apply_.apply(group, nullptr, column, column_end, run.sums(), run.pitch());
       }
-      if (sums_wanted_) run.end_run();
-      end_stores(stores_);
+      if (apply_.sums_wanted) run.end_run();
+      end_stores(apply_.stores);
     });
   }
 
-  // maps_[at ...] for rows [begin, end), a task per (row, chunk).
+  // maps_[first ...] of the rows [begin, end), by (group, chunk).
   template <typename B>
-  void reduce_batch(std::int64_t begin, std::int64_t end, std::int64_t at = 0) {
-    constexpr int kSums = F::kRowSums;
+  void reduce_groups(std::int64_t begin, std::int64_t end, std::int64_t first) {
+    const std::int64_t groups = ceil_div(end - begin, kGroupRows);
     const std::int64_t chunks = ceil_div(split_.columns, kRowChunk);
-    cpu::parallel_for((end - begin) * chunks, (end - begin) * split_.columns,
-                      [&](std::int64_t task) NORMGRAD_ATTR {
-                        const std::int64_t row = begin + task / chunks;
-                        const std::int64_t column = task % chunks * kRowChunk;
-                        const Group group = locate(row, row + 1);
-                        const auto sums =
-                            chunk_sums<B>(group.dy[0], group.x[0], given_statistics(row), column,
-                                          std::min(column + kRowChunk, split_.columns));
-                        std::copy_n(sums.data(), kSums, partials_ + task * kSums);
-                      });
-    for (std::int64_t row = begin; row < end; ++row) {
-      cpu::Pairwise<kSums> sums;
-      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-        std::array<double, kSums> partial;
-        std::copy_n(partials_ + ((row - begin) * chunks + chunk) * kSums, kSums, partial.data());
-        sums.add(partial);
-      }
-      maps_[at + row - begin] = finish_map(sums.finish(), given_statistics(row));
+    const auto group_at = [&](std::int64_t g) {
+      Group group;
+      rows_.locate(begin + g * kGroupRows, end, group);
+      rows_.read_statistics(begin + g * kGroupRows, group);
+      return group;
+    };
+    auto sum_chunk = [&](std::int64_t task) NORMGRAD_ATTR {
+      const std::int64_t g = task % groups;
+      const std::int64_t column = task / groups * kRowChunk;
+      partials_[task] = reduce_.template chunk_sums<B>(
+          group_at(g), column, std::min(column + kRowChunk, split_.columns));
+    };
+    cpu::parallel_for(groups * chunks, (end - begin) * split_.columns, sum_chunk);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      cpu::Pairwise<RowReduce<F, T>::kSums> sums;
+      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) sums.add(partials_[chunk * groups + g]);
+      maps_[first + g] = group_at(g).map;
+      reduce_.finish(sums.finish(), maps_[first + g]);
     }
   }
 
   // Blocks fold by stride doubling; the result is rounded once into dw and db.
   void store_column_sums() {
-    cpu::parallel_for(ceil_div(split_.columns, kTile), split_.blocks * split_.columns,
-                      [&](std::int64_t tile) NORMGRAD_ATTR {
-                        const std::int64_t begin = tile * kTile;
-                        const std::int64_t end = std::min(begin + kTile, split_.columns);
-                        for (int k = 0; k < kColumnSums; ++k) {
-                          const int role = k == 0 ? roles_.dw : roles_.db;
-                          if (!wanted(role)) continue;
-                          fold_blocks(k, begin, end);
-                          const Tensor& out = plan_.argument[role].tensor;
-                          const double* sums =
-                              split_.rows == 0 ? nullptr : slots_ + k * split_.columns;
-                          cpu::with_element_type(out.dtype, [&](auto* type) {
-                            auto* to = static_cast<decltype(type)>(data_[role]);
-                            for (std::int64_t c = begin; c < end; ++c) {
-                              const double sum = sums == nullptr ? 0.0 : sums[c];
-                              cpu::write(to + c * out.strides[0],
-                                         cpu::round_to<std::remove_pointer_t<decltype(type)>>(sum));
-                            }
-                          });
-                        }
-                      });
+    auto store_tile = [&](std::int64_t tile) NORMGRAD_ATTR {
+      const std::int64_t begin = tile * kTile;
+      const std::int64_t end = std::min(begin + kTile, split_.columns);
+      for (int k = 0; k < kColumnSums; ++k) {
+        const int role = k == 0 ? roles_.dw : roles_.db;
+        if (!rows_.wanted(role)) continue;
+        fold_blocks(k, begin, end);
+        const Tensor& out = plan_.argument[role].tensor;
+        cpu::with_element_type(out.dtype, [&](auto* type) NORMGRAD_ATTR {
+          auto* to = static_cast<decltype(type)>(data_[role]) + begin * out.strides[0];
+          if (split_.rows == 0) {
+            const double zeros[kTile] = {};
+            store_numbers(end - begin, zeros, to, out.strides[0]);
+          } else {
+            store_numbers(end - begin, slots_ + k * split_.columns + begin, to, out.strides[0]);
+          }
+        });
+      }
+    };
+    cpu::parallel_for(ceil_div(split_.columns, kTile), split_.blocks * split_.columns, store_tile);
+  }
+  template <typename E>
+  static void store_numbers(std::int64_t n, const double* from, E* to, std::int64_t stride) {
+    constexpr std::int64_t kPair = 2 * kWidth<double>;
+    std::int64_t i = 0;
+    for (; stride == 1 && i + kPair <= n; i += kPair) {
+      store2(load<double>(from + i), load<double>(from + i + kWidth<double>), to + i);
+    }
+    for (; i < n; ++i) cpu::write(to + i * stride, cpu::round_to<E>(from[i]));
   }
   void fold_blocks(int k, std::int64_t begin, std::int64_t end) const {
     for (std::int64_t s = 1; s < split_.blocks; s *= 2) {
@@ -336,13 +262,13 @@ class RowLoops {
   const RowRoles& roles_;
   const RowSplit& split_;
   void* const* data_;
-  const A* weights_ = nullptr;
+  Rows<T> rows_;
+  RowReduce<F, T> reduce_{};
+  RowApply<F, T> apply_{};
   double* slots_ = nullptr;
-  double* partials_ = nullptr;
-  RowMap<double>* maps_ = nullptr;
+  GroupSums* partials_ = nullptr;
+  RowMap<PerRow<double>>* maps_ = nullptr;
   std::int64_t elements_ = 0;
-  Stores stores_ = Stores::kCached;
-  bool sums_wanted_;
 };
 
 // Picks the element type.

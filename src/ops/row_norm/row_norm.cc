@@ -100,8 +100,11 @@ RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles) {
     return role != kAbsent && plan.argument[role].tensor.present();
   };
   const Tensor& w = plan.argument[roles.w].tensor;
-  const bool in_f64 = plan.argument[roles.dy].tensor.dtype == DataType::kF32;
-  const bool w_as_is = !in_f64 && w.present() && w.dtype == DataType::kF32 && w.strides[0] == 1;
+  const DataType dtype = plan.argument[roles.dy].tensor.dtype;
+  const bool in_f64 = dtype == DataType::kF32;
+  // For bf16 the loops may want w in another order.
+  const bool w_as_is =
+      dtype == DataType::kF16 && w.present() && w.dtype == DataType::kF32 && w.strides[0] == 1;
   const std::int64_t column_sums = roles.db == kAbsent ? 1 : 2;
   const bool sums_wanted = present(roles.dw) || present(roles.db);
   const std::int64_t wide_rows = is_wide(split) ? std::min(split.block_rows, kRunRows) : 0;
@@ -113,7 +116,7 @@ RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles) {
     return begin;
   };
   at.w_as_is = w_as_is;
-  at.weights = take(w_as_is ? 0 : split.columns * (in_f64 ? 8 : 4));
+  at.weights = take(w_as_is ? 0 : row_weights(split) * (in_f64 ? 8 : 4));
   at.slots = take(sums_wanted ? split.blocks * column_sums * split.columns * 8 : 0);
   at.partials = take(wide_rows * ceil_div(split.columns, kRowChunk) * 2 * 8);
   at.maps = take(wide_rows * kRowMapBytes);

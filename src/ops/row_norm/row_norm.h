@@ -29,13 +29,16 @@ inline constexpr std::int64_t kMaxRunColumns = 4096;
 // What the loops keep of a row (RowMap of formulas-inl.h): five f64.
 inline constexpr std::int64_t kRowMapBytes = 40;
 
+// Prepared weights of a row: whole steps of the summation tree.
+inline std::int64_t row_weights(const RowSplit& split) { return (split.columns + 15) / 16 * 16; }
+
 // Where things lie in the workspace, in bytes from its first 64-byte boundary.
 struct RowWorkspace {
   bool w_as_is;          // the caller's w serves as it is
   std::size_t weights;   // w as the loops want it: contiguous, in the type of their arithmetic
   std::size_t slots;     // [block][dw, db][column] f64 sums
-  std::size_t partials;  // wide: [row of a run][chunk][sum] f64
-  std::size_t maps;      // wide: [row of a run] coefficients
+  std::size_t partials;  // wide: [chunk][group of a run][sum][row of the group] f64
+  std::size_t maps;      // wide: [group of a run] coefficients
   std::size_t bytes;
 };
 RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles);

@@ -1,0 +1,183 @@
+// What the row norms read: rows in groups of 8, where they lie, what is given
+// about them, and the weights.
+#if defined(NORMGRAD_OPS_ROW_NORM_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORMGRAD_OPS_ROW_NORM_ROWS_INL_H
+#undef NORMGRAD_OPS_ROW_NORM_ROWS_INL_H
+#else
+#define NORMGRAD_OPS_ROW_NORM_ROWS_INL_H
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "cpu/sums-inl.h"
+#include "ops/formulas-inl.h"
+#include "ops/row_norm/row_norm.h"
+
+NORMGRAD_TARGET_BEGIN
+
+template <typename E>
+using PerRow = std::array<E, kGroupRows>;
+
+template <typename T>
+struct RowGroup {
+  int rows = 0;  // what is missing of a group repeats its last row
+  PerRow<const T*> dy, x;
+  PerRow<T*> dx;
+  RowMap<PerRow<double>> map;
+  bool in_f64 = false;  // of 16-bit data whose squares f32 has lost
+};
+
+// Calls f(a field of one map, the same of the other) for every field.
+template <class P, class Q, class Body>
+inline NORMGRAD_ALWAYS void for_fields(P& p, Q& q, Body&& f) {
+  f(p.mean, q.mean);
+  f(p.mean_low, q.mean_low);
+  f(p.rstd, q.rstd);
+  f(p.c1, q.c1);
+  f(p.c2, q.c2);
+}
+
+// The maps in the type of the arithmetic.
+template <typename B>
+inline NORMGRAD_ALWAYS RowMap<PerRow<B>> rounded(const RowMap<PerRow<double>>& map) {
+  RowMap<PerRow<B>> out;
+  for_fields(map, out, [](const PerRow<double>& from, PerRow<B>& to) NORMGRAD_INLINE {
+    for_vectors<double>(kGroupRows, [&](std::int64_t r, auto step) NORMGRAD_INLINE {
+      store(load<double>(from.data() + r, step), to.data() + r, step);
+    });
+  });
+  return out;
+}
+// That of one row, in every lane.
+template <typename B>
+inline NORMGRAD_ALWAYS RowMap<Vec<B>> spread(const RowMap<PerRow<B>>& map, int r) {
+  return {all(map.mean[r]), all(map.mean_low[r]), all(map.rstd[r]), all(map.c1[r]), all(map.c2[r])};
+}
+
+// Weights lie in the order in which vectors of T take elements.
+template <typename T>
+inline std::int64_t weight_position(std::int64_t column) {
+  if constexpr (!kAlternates<T, Arithmetic<T>>) return column;
+  const std::int64_t in_pair = column % kLanes;
+  return column - in_pair + in_pair % 2 * (kLanes / 2) + in_pair / 2;
+}
+// Those of the vector that `step` takes at `column`.
+template <typename B, typename T, class Step>
+inline NORMGRAD_ALWAYS Vec<B> load_weights(const Arithmetic<T>* weights, std::int64_t column,
+                                           Step step) {
+  if constexpr (kAlternates<T, B>) {
+    constexpr bool kOdd =
+        std::is_same_v<Step, Alternate<1>> || std::is_same_v<Step, AlternatePart<1>>;
+    return load<B>(weights + column + (kOdd ? kWidth<B> : 0));
+  } else if constexpr (kAlternates<T, Arithmetic<T>>) {
+    B in_order[kWidth<B>];
+    for (std::int64_t j = 0; j < kWidth<B>; ++j)
+      in_order[j] = weights[weight_position<T>(column + j)];
+    return load<B>(in_order);
+  } else {
+    return load<B>(weights + column, step);
+  }
+}
+
+template <typename T>
+class Rows {
+ public:
+  using A = Arithmetic<T>;
+
+  Rows(const Plan& plan, const RowRoles& roles, void* const* data)
+      : plan_(plan), roles_(roles), split_(plan.row), data_(data) {}
+
+  bool wanted(int role) const { return role != kAbsent && plan_.argument[role].tensor.present(); }
+
+  // Where the rows from `row` on, before `end`, lie.
+  void locate(std::int64_t row, std::int64_t end, RowGroup<T>& group) const {
+    group.rows = static_cast<int>(std::min(kGroupRows, end - row));
+    point(roles_.dy, row, group.rows, group.dy);
+    point(roles_.x, row, group.rows, group.x);
+    if (wanted(roles_.dx)) point(roles_.dx, row, group.rows, group.dx);
+  }
+
+  // Their given statistics; 0 elsewhere.
+  void read_statistics(std::int64_t row, RowGroup<T>& group) const {
+    RowMap<PerRow<double>>& map = group.map;
+    for (PerRow<double>* field : {&map.mean, &map.mean_low, &map.rstd, &map.c1, &map.c2}) {
+      field->fill(0);
+    }
+    if (wanted(roles_.mean)) {
+      read(roles_.mean, row, group.rows, map.mean);
+      for (int r = 0; r < kGroupRows; ++r) map.mean_low[r] = low_part<A>(map.mean[r]);
+    }
+    if (!wanted(roles_.rstd)) return;
+    read(roles_.rstd, row, group.rows, map.rstd);
+    if (!roles_.rstd_is_sigma) return;
+    for (double& rstd : map.rstd) rstd = 1.0 / rstd;
+  }
+
+  // w as contiguous A (exact: every parameter fits into f32) in the order of
+  // the loops; 1 if there is none.
+  void prepare_weights(A* out) const {
+    const Tensor& w = plan_.argument[roles_.w].tensor;
+    std::fill_n(out, row_weights(split_), A{1});
+    if (!w.present()) return;
+    cpu::with_element_type(w.dtype, [&](auto* type) {
+      const auto* from = static_cast<decltype(type)>(data_[roles_.w]);
+      for (std::int64_t c = 0; c < split_.columns; ++c) {
+        out[c] = static_cast<A>(number(from + c * w.strides[0]));
+      }
+    });
+    if constexpr (!kAlternates<T, A>) return;
+    for (std::int64_t c = 0; c < split_.columns; c += kLanes) {
+      A step[kLanes];
+      std::copy_n(out + c, kLanes, step);
+      for (std::int64_t j = 0; j < kLanes; ++j) out[c + weight_position<T>(j)] = step[j];
+    }
+  }
+
+ private:
+  // A NaN loses its payload: store_alternate() wants that.
+  template <typename E>
+  static double number(const E* from) {
+    const double value = cpu::to_double(cpu::read(from));
+    return value == value ? value : std::numeric_limits<double>::quiet_NaN();
+  }
+
+  // The offsets of a group's rows: evenly spaced, unless an outer dimension
+  // steps on in between.
+  PerRow<std::int64_t> offsets(int role, std::int64_t row, int rows) const {
+    const int inner = split_.rank - 1;
+    const bool even = inner <= 0 || row % split_.extents[inner] + rows <= split_.extents[inner];
+    const std::int64_t first = row_offset(split_, role, row);
+    const std::int64_t stride = inner < 0 ? 0 : split_.strides[role][inner];
+    PerRow<std::int64_t> at;
+    for (int r = 0; r < kGroupRows; ++r) at[r] = first + std::min(r, rows - 1) * stride;
+    if (even) return at;
+    for (int r = 1; r < kGroupRows; ++r) {
+      at[r] = row_offset(split_, role, row + std::min(r, rows - 1));
+    }
+    return at;
+  }
+  template <typename E>
+  void point(int role, std::int64_t row, int rows, PerRow<E*>& to) const {
+    const PerRow<std::int64_t> at = offsets(role, row, rows);
+    for (int r = 0; r < kGroupRows; ++r) to[r] = static_cast<E*>(data_[role]) + at[r];
+  }
+  void read(int role, std::int64_t row, int rows, PerRow<double>& to) const {
+    const PerRow<std::int64_t> at = offsets(role, row, rows);
+    cpu::with_element_type(plan_.argument[role].tensor.dtype, [&](auto* type) {
+      const auto* from = static_cast<decltype(type)>(data_[role]);
+      for (int r = 0; r < kGroupRows; ++r) to[r] = number(from + at[r]);
+    });
+  }
+
+  const Plan& plan_;
+  const RowRoles& roles_;
+  const RowSplit& split_;
+  void* const* data_;
+};
+
+NORMGRAD_TARGET_END
+#endif
