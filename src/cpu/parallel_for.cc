@@ -37,17 +37,23 @@ class Shares {
  public:
   Shares(std::int64_t blocks, int team) : count_(std::min(team, kMost)) {
     for (int s = 0; s < count_; ++s) {
-      share_[s].next.store(blocks * s / count_, std::memory_order_relaxed);
+      share_[s].begin = blocks * s / count_;
+      share_[s].next.store(share_[s].begin, std::memory_order_relaxed);
       share_[s].end = blocks * (s + 1) / count_;
     }
   }
-  void work(int thread, cpu::Task task, void* context) {
+  void work(int thread, cpu::Order order, cpu::Task task, void* context) {
     for (int s = 0; s < count_; ++s) {
       Share& share = share_[(thread + s) % count_];
       for (;;) {
-        const std::int64_t block = share.next.fetch_add(1, std::memory_order_relaxed);
-        if (block >= share.end) break;
-        task(context, block);
+        const std::int64_t turn = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (turn >= share.end) break;
+        if (order == cpu::Order::kForwards) {
+          task(context, turn, turn + 1);
+        } else {
+          const std::int64_t block = share.begin + share.end - 1 - turn;
+          task(context, block, block - 1);
+        }
       }
     }
   }
@@ -56,7 +62,7 @@ class Shares {
   static constexpr int kMost = 64;
   struct alignas(64) Share {
     std::atomic<std::int64_t> next;
-    std::int64_t end;
+    std::int64_t begin, end;
   };
   int count_;
   Share share_[kMost];
@@ -76,20 +82,22 @@ int set_threads(int count) {
 
 namespace cpu {
 
-void run_blocks(std::int64_t blocks, std::int64_t elements, Task task, void* context) {
+void run_blocks(std::int64_t blocks, std::int64_t elements, Order order, Task task, void* context) {
   const bool alone = blocks < 2 || elements < kElementsWorthThreads || omp_in_parallel() != 0 ||
                      pool_is_lost.load(std::memory_order_relaxed);
   const int team =
       alone ? 1 : static_cast<int>(std::min<std::int64_t>({threads(), most_threads(), blocks}));
   if (team == 1) {
-    for (std::int64_t block = 0; block < blocks; ++block) task(context, block);
+    const std::int64_t step = order == Order::kForwards ? 1 : -1;
+    std::int64_t block = order == Order::kForwards ? 0 : blocks - 1;
+    for (std::int64_t i = 0; i < blocks; ++i, block += step) task(context, block, block + step);
     return;
   }
   Shares shares(blocks, team);
 #pragma omp parallel num_threads(team)
   {
     const FloatEnvironment environment;
-    shares.work(omp_get_thread_num(), task, context);
+    shares.work(omp_get_thread_num(), order, task, context);
   }
 }
 

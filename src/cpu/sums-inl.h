@@ -61,7 +61,10 @@ struct LaneSums {
   template <int p, class Step, class Terms>
   NORMGRAD_ALWAYS void add_part(std::int64_t at, Step step, Terms&& terms) {
     const std::array<Vec<A>, K> term = terms(at, step);
-    unroll<K>([&](auto k) NORMGRAD_INLINE { part[k][p] = part[k][p] + keep(term[k], step); });
+    unroll<K>([&](auto k) NORMGRAD_INLINE {
+      const Vec<A> kept = keep(term[k], step);
+      part[k][p] = k == 1 ? plus(kept, part[k][p]) : part[k][p] + kept;
+    });
   }
 };
 

@@ -56,6 +56,18 @@ inline Vec<A> square_root(const Vec<A>& a) {
   return each<A>([&](std::int64_t j) { return std::sqrt(a.lane[j]); });
 }
 template <typename A>
+inline Vec<A> plus(const Vec<A>& a, const Vec<A>& b) {
+  return a + b;
+}
+template <typename A>
+inline Vec<A> minus(const Vec<A>& a, const Vec<A>& b) {
+  return a - b;
+}
+template <typename A>
+inline Vec<A> product_minus(const Vec<A>& a, const Vec<A>& b, const Vec<A>& c) {
+  return a * b - c;
+}
+template <typename A>
 inline Vec<A> keep_first(const Vec<A>& a, std::int64_t count) {
   return each<A>([&](std::int64_t j) { return j < count ? a.lane[j] : A{0}; });
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "cpu/column_sums-inl.h"
 #include "cpu/elementwise-inl.h"
 #include "cpu/sums-inl.h"
 #include "ops/formulas-inl.h"
@@ -55,8 +56,8 @@ class RowApply {
       const std::int64_t count = std::min(kApplyTile, end - tile);
       PerRow<T*> dx;
       for (int r = 0; r < kGroupRows; ++r) dx[r] = direct ? group.dx[r] + tile : dx_tile[r];
-      const ColumnSums to =
-          sums_wanted ? ColumnSums{sums + tile - begin, pitch} : ColumnSums{unwanted, kApplyTile};
+      const SumsAt to =
+          sums_wanted ? SumsAt{sums + tile - begin, pitch} : SumsAt{unwanted, kApplyTile};
       const Tile<B> at{group, next, map, tile, dx, to, direct};
       if (group.rows == kGroupRows) {
         apply_tile<B, kGroupRows>(at, count);
@@ -67,7 +68,7 @@ class RowApply {
       for (int r = 0; r < group.rows; ++r) stream_copy(count, dx_tile[r], group.dx[r] + tile);
     }
   }
-  struct ColumnSums {
+  struct SumsAt {
     double* at;
     std::int64_t pitch;
   };
@@ -79,7 +80,7 @@ class RowApply {
     const RowMap<PerRow<B>>& map;
     std::int64_t begin;  // its first column
     PerRow<T*> dx;
-    ColumnSums to;
+    SumsAt to;
     bool fetch_dx;
   };
 
@@ -102,8 +103,8 @@ class RowApply {
   template <typename B, int kRows, int kStrip, class Size>
   NORMGRAD_ALWAYS void apply_strip(const Tile<B>& tile, std::int64_t i, Size size) const {
     constexpr bool kAlternating = kAlternates<T, B>;
-    Vec<B> sum[kColumnSums][kStrip];
-    start_sums<B>(sum, tile.to, i, size);
+    ColumnSums<B, kColumnSums, kStrip, kAlternating> sums;
+    sums.start(tile.to.at + i, tile.to.pitch, size);
     const int rows = kRows > 0 ? kRows : tile.group.rows;
     const std::int64_t column = tile.begin + i;
     for (int r = 0; r < rows; ++r) {
@@ -124,7 +125,7 @@ class RowApply {
         const Vec<B> x_hat = F::x_hat(load<B>(x_at + kAt, step), m);
         out[v] = F::dx(dy, load_weights<B, T>(weights, column + kAt, step), x_hat, m);
         const auto term = F::column_terms(dy, x_hat, m);
-        unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { sum[k][v] = sum[k][v] + term[k]; });
+        unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { sums.add(k, v, term[k]); });
         if constexpr (kStrip == 1) {
           store(out[v], dx_at, size);
         } else if constexpr (v % 2 == 1 && kAlternating) {
@@ -134,58 +135,7 @@ class RowApply {
         }
       });
     }
-    end_sums<B>(sum, tile.to, i, size);
-  }
-
-  // f64 terms go on from the sums so far; f32 terms of 8 rows are added from +0 and then to the
-  // sums in f64.
-  template <typename B, int kStrip, class Size>
-  static NORMGRAD_ALWAYS void start_sums(Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to,
-                                         std::int64_t i, Size size) {
-    unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
-      unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
-        if constexpr (sizeof(B) == 8) {
-          sum[k][v] = load<double>(to.at + k * to.pitch + i + v * kWidth<B>, size);
-        } else {
-          sum[k][v] = all(B{0});
-        }
-      });
-    });
-  }
-  template <typename B, int kStrip, class Size>
-  static NORMGRAD_ALWAYS void end_sums(Vec<B> (&sum)[kColumnSums][kStrip], ColumnSums to,
-                                       std::int64_t i, Size size) {
-    unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE {
-      unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
-        double* at = to.at + k * to.pitch + i + v * kWidth<B>;
-        if constexpr (sizeof(B) == 8) {
-          store(sum[k][v], at, size);
-        } else if constexpr (!kAlternates<T, B>) {
-          add_f64(sum[k][v], at, size);
-        } else if constexpr (v % 2 == 0) {
-          put_in_order(sum[k][v], sum[k][v + 1]);
-          add_f64(sum[k][v], at, part_of(size, 0));
-          add_f64(sum[k][v + 1], at + kWidth<B>, part_of(size, kWidth<B>));
-        }
-      });
-    });
-  }
-  static Whole part_of(Whole, std::int64_t) { return {}; }
-  // What lies in the vector from `begin` on.
-  static Part part_of(Part part, std::int64_t begin) {
-    return {std::clamp(part.count - begin, std::int64_t{0}, kWidth<float>)};
-  }
-  // to[...] += a, in f64.
-  static NORMGRAD_ALWAYS void add_f64(Vec<float> a, double* to, Whole) {
-    unroll<kWidening>([&](auto p) NORMGRAD_INLINE {
-      double* at = to + p * kWidth<double>;
-      store(load<double>(at) + widen<p>(a), at);
-    });
-  }
-  static NORMGRAD_ALWAYS void add_f64(Vec<float> a, double* to, Part part) {
-    float lane[kWidth<float>];
-    store(a, lane);
-    for (std::int64_t j = 0; j < part.count; ++j) to[j] += static_cast<double>(lane[j]);
+    sums.finish(tile.to.at + i, tile.to.pitch, size);
   }
 };
 
