@@ -22,21 +22,60 @@ inline Stores stores_for(std::int64_t bytes) {
   return bytes > cpu::last_level_cache_bytes() ? Stores::kStreamed : Stores::kCached;
 }
 
-// to[i] = value(i, step) for i in [0, n), rounded once.
-template <typename A, typename T, class Value>
-inline NORMGRAD_ALWAYS void elementwise(std::int64_t n, T* to, Stores stores, Value&& value) {
-  const auto address = reinterpret_cast<std::uintptr_t>(to);
-  std::int64_t done = 0;
-  if (stores == Stores::kStreamed && address % sizeof(T) == 0) {
-    const auto head = static_cast<std::int64_t>((64 - address % 64) % 64 / sizeof(T));
-    done = std::min(head, n);
-    for_vectors<A>(done, [&](std::int64_t i, auto step)
-                             NORMGRAD_INLINE { store(value(i, step), to + i, step); });
-    for (; done + kWidth<A> <= n; done += kWidth<A>) stream(value(done, Whole()), to + done);
+// to[i] = value(i, step) for i in [0, n), rounded once; bf16 in pairs that alternate.
+// kStores == kStreamed: `to` is aligned to 32 bytes. fetch(i) is called about once per cache line of the
+// output, to bring in what is needed later.
+template <Stores kStores, typename A, typename T, class Value, class Fetch>
+inline NORMGRAD_ALWAYS void elementwise_by(std::int64_t n, T* to, Value&& value, Fetch&& fetch) {
+  constexpr bool kAlternating = kAlternates<T, A>;
+  const auto pair = [&](std::int64_t i) NORMGRAD_INLINE {
+    const Vec<A> first = value(i, step_of<kAlternating, 0>(Whole()));
+    const Vec<A> second = value(i + kOffset<kAlternating, 1, A>, step_of<kAlternating, 1>(Whole()));
+    if constexpr (kAlternating) {
+      store_alternate<kStores == Stores::kStreamed>(first, second, to + i);
+    } else if constexpr (kStores == Stores::kStreamed) {
+      stream(first, to + i);
+      stream(second, to + i + kWidth<A>);
+    } else {
+      store2(first, second, to + i);
+    }
+  };
+  std::int64_t i = 0;
+  for (; i + 4 * kWidth<A> <= n; i += 4 * kWidth<A>) {
+    fetch(i);
+    pair(i);
+    pair(i + 2 * kWidth<A>);
   }
-  for_vectors<A>(n - done, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-    store(value(done + i, step), to + done + i, step);
-  });
+  if constexpr (kAlternating) {
+    if (i + 2 * kWidth<A> <= n) {
+      pair(i);
+      i += 2 * kWidth<A>;
+    }
+    if (i == n) return;
+    const Part rest{n - i};
+    store_alternate(value(i, step_of<kAlternating, 0>(rest)),
+                    value(i, step_of<kAlternating, 1>(rest)), to + i, rest);
+  } else {
+    for_vectors<A>(n - i, [&](std::int64_t at, auto step)
+                              NORMGRAD_INLINE { store(value(i + at, step), to + i + at, step); });
+  }
+}
+
+// The same to any address. Streamed: what stands before the first whole line is stored the ordinary way.
+template <typename A, typename T, class Value, class Fetch>
+inline NORMGRAD_ALWAYS void elementwise(std::int64_t n, T* to, Stores stores, Value&& value,
+                                        Fetch&& fetch) {
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  if (stores == Stores::kCached || address % sizeof(T) != 0) {
+    return elementwise_by<Stores::kCached, A>(n, to, value, fetch);
+  }
+  const std::int64_t head =
+      std::min(n, static_cast<std::int64_t>((64 - address % 64) % 64 / sizeof(T)));
+  elementwise_by<Stores::kCached, A>(head, to, value, [](std::int64_t) NORMGRAD_INLINE {});
+  elementwise_by<Stores::kStreamed, A>(
+      n - head, to + head,
+      [&](std::int64_t i, auto step) NORMGRAD_INLINE { return value(head + i, step); },
+      [&](std::int64_t i) NORMGRAD_INLINE { fetch(head + i); });
 }
 
 // Copies past the cache.

@@ -66,7 +66,7 @@ struct LayerNormOfXHat {
   }
   template <class V>
   static NORMGRAD_ALWAYS V dx(V dy, V w, V x_hat, const RowMap<V>& map) {
-    return ((dy * w - map.c1) - x_hat * map.c2) * map.rstd;
+    return (product_minus(dy, w, map.c1) - x_hat * map.c2) * map.rstd;
   }
   template <class V>
   static NORMGRAD_ALWAYS std::array<V, 2> column_terms(V dy, V x_hat, const RowMap<V>&) {
@@ -111,7 +111,7 @@ struct RmsNorm {
   }
   template <class V>
   static NORMGRAD_ALWAYS V dx(V dy, V w, V x, const RowMap<V>& map) {
-    return map.rstd * (dy * w - x * map.c2);
+    return map.rstd * product_minus(dy, w, x * map.c2);
   }
   template <class V>
   static NORMGRAD_ALWAYS std::array<V, 1> column_terms(V dy, V x, const RowMap<V>& map) {
@@ -134,34 +134,74 @@ struct RmsNormOfRstd : RmsNorm {
   }
 };
 
-// BatchNorm: the weight is constant along the reduction, so it stays outside the sums.
-// scale = w*rstd, c1 = db/n, c2 = rstd*dw/n. `x_mu` is x - mean.
+// BatchNorm: the weight is constant along the reduction, so it stays outside the sums. Its formulas
+// say what they read of an element (dy, x, or x - mean, called x_mu) and what they make of it.
+
+// A channel's constants. Backward: scale = w*rstd, c1 = db/n, c2 = rstd*dw/n. Forward: scale = w*rstd,
+// c1 = b.
 template <class V>
 struct ChannelMap {
-  V scale, c1, c2;
+  V mean, mean_low, scale, c1, c2;
+};
+
+struct BatchNormGradientSums {
+  static constexpr int kSums = 2;
+  static constexpr bool kReadsDy = true, kReadsX = true, kCentres = true, kInF64 = false;
+  template <class V>
+  static NORMGRAD_ALWAYS std::array<V, 2> value(V dy, V x_mu, const ChannelMap<V>&) {
+    return {dy, dy * x_mu};
+  }
+};
+// Statistics are summed in f64 for every data type.
+struct BatchNormSum {
+  static constexpr int kSums = 1;
+  static constexpr bool kReadsDy = false, kReadsX = true, kCentres = false, kInF64 = true;
+  template <class V>
+  static NORMGRAD_ALWAYS std::array<V, 1> value(V, V x, const ChannelMap<V>&) {
+    return {x};
+  }
+};
+struct BatchNormSquares {
+  static constexpr int kSums = 1;
+  static constexpr bool kReadsDy = false, kReadsX = true, kCentres = true, kInF64 = true;
+  template <class V>
+  static NORMGRAD_ALWAYS std::array<V, 1> value(V, V x_mu, const ChannelMap<V>&) {
+    return {x_mu * x_mu};
+  }
+};
+struct BatchNormTrainingDx {
+  static constexpr bool kReadsDy = true, kReadsX = true, kCentres = true;
+  template <class V>
+  static NORMGRAD_ALWAYS V value(V dy, V x_mu, const ChannelMap<V>& map) {
+    return map.scale * (minus(dy, map.c1) - x_mu * map.c2);
+  }
+};
+struct BatchNormInferenceDx {
+  static constexpr bool kReadsDy = true, kReadsX = false, kCentres = false;
+  template <class V>
+  static NORMGRAD_ALWAYS V value(V dy, V, const ChannelMap<V>& map) {
+    return dy * map.scale;
+  }
+};
+struct BatchNormY {
+  static constexpr bool kReadsDy = false, kReadsX = true, kCentres = true;
+  template <class V>
+  static NORMGRAD_ALWAYS V value(V, V x_mu, const ChannelMap<V>& map) {
+    return x_mu * map.scale + map.c1;
+  }
 };
 
 struct ChannelGradients {
   double dw, db;
 };
-
-template <class V>
-inline NORMGRAD_ALWAYS std::array<V, 2> batch_norm_terms(V dy, V x_mu) {
-  return {dy, dy * x_mu};
-}
 inline ChannelGradients batch_norm_gradients(std::array<double, 2> sums, double rstd) {
   return {rstd * sums[1], sums[0]};
 }
-inline ChannelMap<double> batch_norm_map(ChannelGradients sums, double rstd, double w, double n) {
-  return {w * rstd, sums.db / n, rstd * sums.dw / n};
-}
-template <class V>
-inline NORMGRAD_ALWAYS V batch_norm_training_dx(V dy, V x_mu, const ChannelMap<V>& map) {
-  return map.scale * ((dy - map.c1) - x_mu * map.c2);
-}
-template <class V>
-inline NORMGRAD_ALWAYS V batch_norm_inference_dx(V dy, const ChannelMap<V>& map) {
-  return dy * map.scale;
+inline void set_gradients(ChannelGradients sums, double rstd, double w, double n,
+                          ChannelMap<double>& map) {
+  map.scale = w * rstd;
+  map.c1 = sums.db / n;
+  map.c2 = rstd * sums.dw / n;
 }
 
 // What the rounded quotient mean = sum/n leaves. With f32 data far from 0 the sum is exact, and
@@ -169,16 +209,6 @@ inline NORMGRAD_ALWAYS V batch_norm_inference_dx(V dy, const ChannelMap<V>& map)
 inline double rest_of_mean(double sum, double n, double mean) {
   const double rest = std::fma(-n, mean, sum) / n;
   return std::isfinite(rest) ? rest : 0.0;
-}
-
-// BatchNorm forward: scale = rstd*w.
-template <class V>
-struct ForwardMap {
-  V scale, b;
-};
-template <class V>
-inline NORMGRAD_ALWAYS V batch_norm_y(V x_mu, const ForwardMap<V>& map) {
-  return x_mu * map.scale + map.b;
 }
 
 NORMGRAD_TARGET_END

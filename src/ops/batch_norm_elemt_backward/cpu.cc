@@ -1,4 +1,4 @@
-// BatchNormElemtBackward on the CPU: every chunk of every channel by itself.
+// BatchNormElemtBackward on the CPU.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/batch_norm_elemt_backward/cpu.cc"
 #include "cpu/target-inl.h"
@@ -23,41 +23,40 @@ inline double total_of(const Tensor& tensor, const void* data) {
   return total;
 }
 
-template <typename T>
-class BatchNormElemtBackwardLoops {
+class BatchNormElemtBackwardOp {
  public:
-  BatchNormElemtBackwardLoops(const Plan& plan, void* const* data, std::byte*)
-      : parameters_(plan, data),
-        loops_(plan.channel, data),
-        n_(total_of(plan.argument[kCounts].tensor, data[kCounts])) {
-    const bool in_place = data[kDx] == data[kDy] || data[kDx] == data[kX];
-    stores_ =
-        in_place ? Stores::kCached : stores_for(3 * loops_.elements() * std::int64_t{sizeof(T)});
-  }
+  static constexpr ChannelArguments kArguments{kDy, kX, kDx};
+  static constexpr int kPasses = 0;
 
-  void run() {
-    if (loops_.elements() == 0) return;
-    loops_.each_chunk([&](std::int64_t channel, std::int64_t chunk) NORMGRAD_ATTR {
-      const double rstd = parameters_.load(kRstd, channel, 1);
-      const ChannelGradients sums = batch_norm_gradients(
-          {parameters_.load(kSumDy, channel, 0), parameters_.load(kSumDyXmu, channel, 0)}, rstd);
-      const ChannelMap<double> map =
-          batch_norm_map(sums, rstd, parameters_.load(kW, channel, 1), n_);
-      loops_.template write_dx<true>(kDx, kDy, kX, channel, chunk,
-                                     parameters_.load(kMean, channel, 0), map, stores_);
-      end_stores(stores_);
-    });
+  BatchNormElemtBackwardOp(const Plan& plan, void* const* data)
+      : n_(total_of(plan.argument[kCounts].tensor, data[kCounts])), parameters_(plan, data) {}
+
+  bool sums_wanted() const { return false; }
+  bool output_wanted() const { return true; }
+
+  void set_map(int, std::int64_t channel, const ChannelTotals&, ChannelMap<double>& map) const {
+    map.mean = parameters_.load(kMean, channel, 0);
+    map.mean_low = 0;
+    const double rstd = parameters_.load(kRstd, channel, 1);
+    const ChannelTotals sums{parameters_.load(kSumDy, channel, 0),
+                             parameters_.load(kSumDyXmu, channel, 0)};
+    set_gradients(batch_norm_gradients(sums, rstd), rstd, parameters_.load(kW, channel, 1), n_,
+                  map);
+  }
+  void store(std::int64_t, const ChannelTotals&) const {}
+
+  template <class Body>
+  void with_output_formula(Body&& body) const {
+    body(BatchNormTrainingDx());
   }
 
  private:
-  Parameters parameters_;
-  ChannelLoops<T> loops_;
   double n_;
-  Stores stores_;
+  Parameters parameters_;
 };
 
 void batch_norm_elemt_backward(const Plan& plan, void* const* data, std::byte* workspace) {
-  run_loops<BatchNormElemtBackwardLoops>(kDy, plan, data, workspace);
+  run_channel_norm<BatchNormElemtBackwardOp>(plan, data, workspace);
 }
 
 NORMGRAD_TARGET_END

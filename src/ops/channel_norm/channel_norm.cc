@@ -7,6 +7,17 @@
 #include "ops/plan_checks.h"
 
 namespace normgrad {
+namespace {
+
+// With fewer l than the summation tree has lanes, a walk along them has nothing to do at once.
+constexpr std::int64_t kFewPixels = 16;
+
+bool has_channels_last(const ChannelSplit& split, int argument) {
+  const bool l_lies_together = split.rank == 1 && split.strides[argument][0] == 1;
+  return split.channel_strides[argument] == 1 && !l_lies_together;
+}
+
+}  // namespace
 
 Status check_channel_shapes(const Tensor& x, int channel_axis,
                             std::initializer_list<const Tensor*> data,
@@ -50,14 +61,19 @@ void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axi
   split.chunk_n = std::max<std::int64_t>(1, kChannelChunk / split.l);
   split.l_chunks = ceil_div(split.l, split.chunk_l);
   split.n_chunks = ceil_div(split.n, split.chunk_n);
+  split.across_channels =
+      split.channels > 1 && (split.l < kFewPixels || std::any_of(data.begin(), data.end(), [&](int a) {
+                               return has_channels_last(split, a);
+                             }));
 }
 
-void reserve_partials(Plan& plan, int sums) {
+void reserve_totals(Plan& plan) {
   const ChannelSplit& split = plan.channel;
-  if (split.l == 0 || !has_few_channels(split)) return;
   constexpr std::int64_t kAlignment = 16;  // the workspace may begin anywhere
-  const std::int64_t partials = split.channels * split.n_chunks * split.l_chunks;
-  plan.workspace_bytes = static_cast<std::size_t>(partials * sums * 8 + kAlignment);
+  const std::int64_t totals = split.channels * split.n_chunks * split.l_chunks;
+  if (totals == 0) return;
+  plan.workspace_bytes =
+      static_cast<std::size_t>(totals) * sizeof(ChannelTotals) + std::size_t{kAlignment};
 }
 
 }  // namespace normgrad

@@ -1,6 +1,14 @@
-// The loops of the channel norms, for an element type T. A channel is walked in chunks
-// (channel_norm.h), a chunk in segments: consecutive l of one n. A segment that does not lie
-// together in memory is packed first.
+// A channel norm on the CPU: who walks which chunk of which channels when, and where sums lie meanwhile.
+// What is computed comes from an operator class Op:
+//
+//   static constexpr ChannelArguments kArguments;
+//   template <int kPass> using SumFormula;            formulas-inl.h
+//   static constexpr int kPasses;                     sweeps over the input that the totals take
+//   Op(plan, data);
+//   bool sums_wanted() const, output_wanted() const;
+//   void set_map(pass, channel, totals, map);         what sweep `pass` needs; kPasses: the output
+//   void store(channel, totals);                      the channel's results; after its last set_map()
+//   void with_output_formula(body);                   body(formula)
 #if defined(NORMGRAD_OPS_CHANNEL_NORM_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_CHANNEL_NORM_LOOPS_INL_H
 #undef NORMGRAD_OPS_CHANNEL_NORM_LOOPS_INL_H
@@ -10,201 +18,169 @@
 
 #include <algorithm>
 
-#include "cpu/elementwise-inl.h"
 #include "cpu/parallel_for.h"
-#include "cpu/sums-inl.h"
-#include "ops/channel_norm/channel_norm.h"
 #include "ops/channel_norm/parameters.h"
-#include "ops/channel_norm/partials.h"
-#include "ops/channel_norm/segment.h"
-#include "ops/formulas-inl.h"
+#include "ops/channel_norm/pixels-inl.h"
+#include "ops/channel_norm/planes-inl.h"
 
 NORMGRAD_TARGET_BEGIN
 
-template <typename T>
-class ChannelLoops {
+template <class Op, typename T, class Loops>
+class ChannelNorm {
  public:
-  using A = Arithmetic<T>;
-
-  ChannelLoops(const ChannelSplit& split, void* const* data) : split_(split), data_(data) {}
-
-  std::int64_t chunks() const { return split_.n_chunks * split_.l_chunks; }
-  std::int64_t elements() const { return split_.channels * split_.n * split_.l; }
-
-  // body(channel, chunk) for all of them, on any thread.
-  template <class Body>
-  void each_chunk(Body&& body) const {
-    cpu::parallel_for(split_.channels * chunks(), elements(), [&](std::int64_t task) NORMGRAD_ATTR {
-      body(task / chunks(), task % chunks());
-    });
+  ChannelNorm(const Plan& plan, void* const* data, std::byte* workspace)
+      : split_(plan.channel),
+        op_(plan, data),
+        loops_(plan.channel, Op::kArguments, data),
+        chunks_(split_.n_chunks * split_.l_chunks),
+        elements_(split_.channels * split_.n * split_.l) {
+    const auto address = reinterpret_cast<std::uintptr_t>(workspace);
+    totals_ = reinterpret_cast<ChannelTotals*>(workspace + (16 - address % 16) % 16);
+    const auto [dy, x, out] = Op::kArguments;
+    const bool in_place = data[out] == data[dy] || data[out] == data[x];
+    const std::int64_t tensors = dy == x ? 2 : 3;
+    stores_ =
+        in_place ? Stores::kCached : stores_for(tensors * elements_ * std::int64_t{sizeof(T)});
   }
 
-  // sum(dy), sum(dy*(x - mean)) over one chunk of a channel.
-  std::array<double, 2> chunk_sums(int dy, int x, std::int64_t channel, std::int64_t chunk,
-                                   double mean) const {
-    Sums<A, 2> sums;
-    const Mean m = split(mean);
-    each_segment(channel, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
-      T dy_pack[kChannelChunk];
-      T x_pack[kChannelChunk];
-      const T* g = packed(dy, segment, dy_pack);
-      const T* v = packed(x, segment, x_pack);
-      if (m.is_split) {
-        sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-          return batch_norm_terms(load<A>(g + i, step),
-                                  centred(load<A>(v + i, step), m.high, m.low));
-        });
-      } else {
-        sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-          return batch_norm_terms(load<A>(g + i, step), load<A>(v + i, step) - m.high);
-        });
-      }
-    });
-    return sums.finish();
-  }
-
-  // sum(x) over one chunk of a channel, in f64 for every data type.
-  std::array<double, 1> chunk_sum(int x, std::int64_t channel, std::int64_t chunk) const {
-    return statistics_sum(x, channel, chunk, [](Vec<double> v) NORMGRAD_INLINE { return v; });
-  }
-  // sum((x - mean)^2), likewise.
-  std::array<double, 1> chunk_sum_of_squares(int x, std::int64_t channel, std::int64_t chunk,
-                                             double mean) const {
-    const Vec<double> m = all(mean);
-    return statistics_sum(x, channel, chunk,
-                          [&](Vec<double> v) NORMGRAD_INLINE { return (v - m) * (v - m); });
-  }
-
-  // chunk_sums(chunk) added up over all chunks of a channel.
-  template <int K, class ChunkSums>
-  std::array<double, K> add_chunks(ChunkSums&& chunk_sums) const {
-    cpu::Pairwise<K> sums;
-    for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) sums.add(chunk_sums(chunk));
-    return sums.finish();
-  }
-
-  // dx of one chunk of a channel.
-  template <bool kTraining>
-  void write_dx(int dx, int dy, int x, std::int64_t channel, std::int64_t chunk, double mean,
-                const ChannelMap<double>& given, Stores stores) const {
-    const Mean m = split(mean);
-    const ChannelMap<Vec<A>> map{all(static_cast<A>(given.scale)), all(static_cast<A>(given.c1)),
-                                 all(static_cast<A>(given.c2))};
-    write_segments(
-        dx, channel, chunk, stores, [&](const Segment& segment, auto&& put) NORMGRAD_INLINE {
-          T dy_pack[kChannelChunk];
-          T x_pack[kChannelChunk];
-          const T* g = packed(dy, segment, dy_pack);
-          const T* v = kTraining ? packed(x, segment, x_pack) : nullptr;
-          if constexpr (!kTraining) {
-            put([&](std::int64_t i, auto step)
-                    NORMGRAD_INLINE { return batch_norm_inference_dx(load<A>(g + i, step), map); });
-          } else if (m.is_split) {
-            put([&](std::int64_t i, auto step) NORMGRAD_INLINE {
-              const Vec<A> x_mu = centred(load<A>(v + i, step), m.high, m.low);
-              return batch_norm_training_dx(load<A>(g + i, step), x_mu, map);
-            });
-          } else {
-            put([&](std::int64_t i, auto step) NORMGRAD_INLINE {
-              return batch_norm_training_dx(load<A>(g + i, step), load<A>(v + i, step) - m.high,
-                                            map);
-            });
-          }
-        });
-  }
-
-  // y of one chunk of a channel. `rest`: what rounding left of the mean.
-  void write_y(int y, int x, std::int64_t channel, std::int64_t chunk, double mean, double rest,
-               const ForwardMap<double>& given, Stores stores) const {
-    const Mean m = split(mean, rest);
-    const ForwardMap<Vec<A>> map{all(static_cast<A>(given.scale)), all(static_cast<A>(given.b))};
-    write_segments(
-        y, channel, chunk, stores, [&](const Segment& segment, auto&& put) NORMGRAD_INLINE {
-          T x_pack[kChannelChunk];
-          const T* v = packed(x, segment, x_pack);
-          if (m.is_split) {
-            put([&](std::int64_t i, auto step) NORMGRAD_INLINE {
-              return batch_norm_y(centred(load<A>(v + i, step), m.high, m.low), map);
-            });
-          } else {
-            put([&](std::int64_t i, auto step)
-                    NORMGRAD_INLINE { return batch_norm_y(load<A>(v + i, step) - m.high, map); });
-          }
-        });
+  void run() {
+    if (elements_ == 0) {
+      for (std::int64_t c = 0; c < split_.channels; ++c) op_.store(c, {0, 0});
+    } else if (takes_whole_tiles()) {
+      cpu::parallel_for(loops_.tiles(), elements_,
+                        [&](std::int64_t tile, std::int64_t next)
+                            NORMGRAD_ATTR { run_tile(loops_.tile(tile), next); });
+    } else {
+      run_chunks();
+    }
   }
 
  private:
-  struct Mean {
-    Vec<A> high, low;
-    bool is_split;  // low is not 0
-  };
-  static Mean split(double mean, double rest = 0) {
-    const double low = std::is_same_v<A, double> ? rest : low_part<A>(mean);
-    return {all(static_cast<A>(mean)), all(static_cast<A>(low)), low != 0};
+  using Maps = ChannelMap<double>[kChannelTile];
+
+  // A thread takes all chunks of some channels: what it has summed it still has in its cache. Else
+  // threads share all chunks of all channels.
+  bool takes_whole_tiles() const {
+    return chunks_ == 1 || (!split_.across_channels && split_.channels >= kFewChannels);
   }
 
-  const T* packed(int argument, const Segment& segment, T* pack) const {
-    const T* data = static_cast<const T*>(data_[argument]);
-    if (lies_together(split_, argument)) return data + offset_of(split_, argument, segment);
-    pack_segment(split_, argument, segment, data, pack);
-    return pack;
-  }
-
-  template <class Term>
-  NORMGRAD_ALWAYS std::array<double, 1> statistics_sum(int x, std::int64_t channel,
-                                                       std::int64_t chunk, Term&& term) const {
-    Sums<double, 1> sums;
-    each_segment(channel, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
-      T x_pack[kChannelChunk];
-      const T* v = packed(x, segment, x_pack);
-      sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-        return std::array<Vec<double>, 1>{term(load<double>(v + i, step))};
+  void run_tile(ChannelTile tile, std::int64_t next) const {
+    if (op_.sums_wanted()) {
+      unroll<Op::kPasses>([&](auto pass) NORMGRAD_ATTR {
+        for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) add_chunk<pass>(tile, chunk);
+        fold_chunks<pass>(tile);
       });
-    });
-    return sums.finish();
+    }
+    Maps maps;
+    set_maps(Op::kPasses, tile, maps);
+    if (op_.sums_wanted()) store(tile);
+    if (!op_.output_wanted()) return;
+    // Backwards: what the sums have read last is still in cache.
+    for (std::int64_t chunk = chunks_; chunk-- > 0;) write(tile, chunk, maps, next);
+    end_stores(stores_);
   }
 
-  // body(segment, put) for every segment of a chunk; put(value) writes value(i, step) to the
-  // segment's elements of `output`.
-  template <class Body>
-  NORMGRAD_ALWAYS void write_segments(int output, std::int64_t channel, std::int64_t chunk,
-                                      Stores stores, Body&& body) const {
-    T* const data = static_cast<T*>(data_[output]);
-    const bool direct = lies_together(split_, output);
-    each_segment(channel, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
-      T pack[kChannelChunk];
-      T* to = direct ? data + offset_of(split_, output, segment) : pack;
-      body(segment, [&](auto&& value) NORMGRAD_INLINE {
-        elementwise<A>(segment.count, to, direct ? stores : Stores::kCached, value);
+  void run_chunks() const {
+    const std::int64_t tiles = loops_.tiles();
+    if (op_.sums_wanted()) {
+      unroll<Op::kPasses>([&](auto pass) NORMGRAD_ATTR {
+        cpu::parallel_for(tiles * chunks_, elements_, [&](std::int64_t task) NORMGRAD_ATTR {
+          add_chunk<pass>(loops_.tile(task % tiles), task / tiles);
+        });
+        cpu::parallel_for(tiles, split_.channels * chunks_, [&](std::int64_t tile) NORMGRAD_ATTR {
+          fold_chunks<pass>(loops_.tile(tile));
+        });
       });
-      if (!direct) unpack_segment(split_, output, segment, pack, data);
-    });
+    }
+    if (op_.output_wanted()) {
+      const auto write_chunk = [&](std::int64_t task) NORMGRAD_ATTR {
+        const ChannelTile tile = loops_.tile(task % tiles);
+        Maps maps;
+        set_maps(Op::kPasses, tile, maps);
+        write(tile, task / tiles, maps, split_.channels);
+        end_stores(stores_);
+      };
+      cpu::parallel_for(tiles * chunks_, elements_, write_chunk, cpu::Order::kBackwards);
+    }
+    if (op_.sums_wanted()) store({0, split_.channels});
   }
 
-  template <class Body>
-  void each_segment(std::int64_t channel, std::int64_t chunk, Body&& body) const {
-    const std::int64_t n_begin = chunk / split_.l_chunks * split_.chunk_n;
-    const std::int64_t n_end = std::min(n_begin + split_.chunk_n, split_.n);
-    const std::int64_t l_begin = chunk % split_.l_chunks * split_.chunk_l;
-    const std::int64_t l_end = std::min(l_begin + split_.chunk_l, split_.l);
-    for (std::int64_t n = n_begin; n < n_end; ++n)
-      body(Segment{n, channel, l_begin, l_end - l_begin});
+  ChannelTotals* totals(std::int64_t channel) const { return totals_ + channel * chunks_; }
+
+  // With no sums wanted there is no workspace.
+  const ChannelTotals& total(std::int64_t channel) const {
+    static constexpr ChannelTotals kNone{};
+    return op_.sums_wanted() ? totals(channel)[0] : kNone;
+  }
+  void set_maps(int pass, ChannelTile tile, Maps& maps) const {
+    for (std::int64_t i = 0; i < tile.count; ++i) {
+      maps[i] = {};
+      op_.set_map(pass, tile.first + i, total(tile.first + i), maps[i]);
+    }
+  }
+  void store(ChannelTile tile) const {
+    for (std::int64_t c = tile.first; c < tile.first + tile.count; ++c) op_.store(c, total(c));
+  }
+
+  // A pass of one sum writes the total of its number, one of two sums both.
+  template <int kPass>
+  void add_chunk(ChannelTile tile, std::int64_t chunk) const {
+    Maps maps;
+    set_maps(kPass, tile, maps);
+    double* const first = totals(tile.first)[chunk].data() + kPass;
+    loops_.template sums<typename Op::template SumFormula<kPass>>(tile, chunk, maps,
+                                                                  {first, 2 * chunks_});
+  }
+
+  // By stride doubling, into the first chunk's place.
+  template <int kPass>
+  void fold_chunks(ChannelTile tile) const {
+    for (std::int64_t c = tile.first; c < tile.first + tile.count; ++c) {
+      ChannelTotals* const all = totals(c);
+      for (std::int64_t s = 1; s < chunks_; s *= 2) {
+        for (std::int64_t i = 0; i + s < chunks_; i += 2 * s) {
+          for (int k = kPass; k < kPass + Op::template SumFormula<kPass>::kSums; ++k) {
+            all[i][k] += all[i + s][k];
+          }
+        }
+      }
+    }
+  }
+
+  void write(ChannelTile tile, std::int64_t chunk, const Maps& maps, std::int64_t next) const {
+    op_.with_output_formula([&](auto formula) NORMGRAD_ATTR {
+      loops_.template write<decltype(formula)>(tile, chunk, maps, stores_, next);
+    });
   }
 
   const ChannelSplit& split_;
-  void* const* data_;
+  Op op_;
+  Loops loops_;
+  std::int64_t chunks_;
+  std::int64_t elements_;
+  ChannelTotals* totals_;
+  Stores stores_;
 };
 
-// Runs an operator's loops for the element type of argument `data_argument`.
-template <template <typename> class Loops>
-void run_loops(int data_argument, const Plan& plan, void* const* data, std::byte* workspace) {
-  switch (plan.argument[data_argument].tensor.dtype) {
+template <class Op, typename T>
+void run_channel_norm_of(const Plan& plan, void* const* data, std::byte* workspace) {
+  if (plan.channel.across_channels) {
+    ChannelNorm<Op, T, PixelLoops<T>>(plan, data, workspace).run();
+  } else {
+    ChannelNorm<Op, T, PlaneLoops<T>>(plan, data, workspace).run();
+  }
+}
+
+// Picks the element type.
+template <class Op>
+void run_channel_norm(const Plan& plan, void* const* data, std::byte* workspace) {
+  switch (plan.argument[Op::kArguments.x].tensor.dtype) {
     case DataType::kF16:
-      return Loops<Half>(plan, data, workspace).run();
+      return run_channel_norm_of<Op, Half>(plan, data, workspace);
     case DataType::kBF16:
-      return Loops<BFloat>(plan, data, workspace).run();
+      return run_channel_norm_of<Op, BFloat>(plan, data, workspace);
     default:
-      return Loops<float>(plan, data, workspace).run();
+      return run_channel_norm_of<Op, float>(plan, data, workspace);
   }
 }
 

@@ -24,11 +24,19 @@ class Parameters {
   double load(int argument, std::int64_t channel, double absent) const {
     const Tensor& tensor = plan_.argument[argument].tensor;
     if (!tensor.present()) return absent;
+    if (tensor.dtype == DataType::kF32) {  // the usual one, with no call
+      return cpu::read(static_cast<const float*>(data_[argument]) + channel * tensor.strides[0]);
+    }
     return cpu::load_element(data_[argument], tensor.dtype, channel * tensor.strides[0]);
   }
   void store(int argument, std::int64_t channel, double value) const {
     const Tensor& tensor = plan_.argument[argument].tensor;
     if (!tensor.present()) return;
+    if (tensor.dtype == DataType::kF32) {
+      cpu::write(static_cast<float*>(data_[argument]) + channel * tensor.strides[0],
+                 static_cast<float>(value));
+      return;
+    }
     cpu::store_element(data_[argument], tensor.dtype, channel * tensor.strides[0], value);
   }
 

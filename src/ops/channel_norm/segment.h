@@ -34,6 +34,7 @@ void each_run(const ChannelSplit& split, int argument, const Segment& segment, B
   const std::int64_t* stride = split.strides[argument];
   const std::int64_t base =
       segment.n * split.n_strides[argument] + segment.channel * split.channel_strides[argument];
+  if (split.rank == 0) return body(0, base, 1, 0);
   for (std::int64_t done = 0; done < segment.count;) {
     std::int64_t index = segment.l + done;
     const std::int64_t inner = index % split.extents[last];

@@ -1,0 +1,63 @@
+// What both walks of the channel norms share: the arguments, and one vector of a formula.
+#if defined(NORMGRAD_OPS_CHANNEL_NORM_ELEMENT_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORMGRAD_OPS_CHANNEL_NORM_ELEMENT_INL_H
+#undef NORMGRAD_OPS_CHANNEL_NORM_ELEMENT_INL_H
+#else
+#define NORMGRAD_OPS_CHANNEL_NORM_ELEMENT_INL_H
+#endif
+
+#include <cmath>
+#include <limits>
+
+#include "cpu/elementwise-inl.h"
+#include "cpu/sums-inl.h"
+#include "ops/channel_norm/channel_norm.h"
+#include "ops/channel_norm/segment.h"
+#include "ops/formulas-inl.h"
+
+NORMGRAD_TARGET_BEGIN
+
+// The type a sum's terms are computed in.
+template <class F, typename T>
+using TermArithmetic = std::conditional_t<F::kInF64, double, Arithmetic<T>>;
+
+// The part of the mean that arithmetic type A has lost.
+template <typename A>
+inline double low_of_mean(const ChannelMap<double>& map) {
+  return std::is_same_v<A, double> ? map.mean_low : low_part<A>(map.mean);
+}
+
+// A constant in arithmetic type A. A NaN becomes the plain one: see store_alternate().
+template <typename A>
+inline A constant(double value) {
+  return std::isnan(value) ? std::numeric_limits<A>::quiet_NaN() : static_cast<A>(value);
+}
+
+// F of the vectors at dy and x. kSplit: the mean has a low part.
+template <class F, bool kSplit, typename A, typename T, class Step>
+inline NORMGRAD_ALWAYS auto value_of(const T* dy, const T* x, const ChannelMap<Vec<A>>& map,
+                                     Step step) {
+  Vec<A> dy_vector = map.mean, x_vector = map.mean;
+  if constexpr (F::kReadsDy) dy_vector = load<A>(dy, step);
+  if constexpr (F::kReadsX) x_vector = load<A>(x, step);
+  if constexpr (F::kReadsX && F::kCentres) {
+    x_vector = kSplit ? centred(x_vector, map.mean, map.mean_low) : minus(x_vector, map.mean);
+  }
+  return F::value(dy_vector, x_vector, map);
+}
+
+// body(segment) for every segment of a chunk.
+template <class Body>
+inline NORMGRAD_ALWAYS void each_segment(const ChannelSplit& split, std::int64_t channel,
+                                         std::int64_t chunk, Body&& body) {
+  const std::int64_t n_begin = chunk / split.l_chunks * split.chunk_n;
+  const std::int64_t n_end = std::min(n_begin + split.chunk_n, split.n);
+  const std::int64_t l_begin = chunk % split.l_chunks * split.chunk_l;
+  const std::int64_t l_end = std::min(l_begin + split.chunk_l, split.l);
+  for (std::int64_t n = n_begin; n < n_end; ++n) {
+    body(Segment{n, channel, l_begin, l_end - l_begin});
+  }
+}
+
+NORMGRAD_TARGET_END
+#endif

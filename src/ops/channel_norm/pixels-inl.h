@@ -1,0 +1,453 @@
+// The walk across channels: where neighbouring elements belong to neighbouring channels (channels-last,
+// (N, C)). A pixel is what one (n, l) has of a tile of channels. The 16 pixels of a step of the summation
+// tree go to 16 rows of accumulators; 8 steps at a time are added in registers, a cache line of channels
+// after the other.
+//
+// Few channels without gaps between pixels: the 16 pixels of a step are taken as one long pixel. Then the
+// accumulators form a single row, [lane][channel], and any number of channels fills whole vectors.
+#if defined(NORMGRAD_OPS_CHANNEL_NORM_PIXELS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORMGRAD_OPS_CHANNEL_NORM_PIXELS_INL_H
+#undef NORMGRAD_OPS_CHANNEL_NORM_PIXELS_INL_H
+#else
+#define NORMGRAD_OPS_CHANNEL_NORM_PIXELS_INL_H
+#endif
+
+#include <algorithm>
+#include <span>
+
+#include "core/sizes.h"
+#include "cpu/column_sums-inl.h"
+#include "ops/channel_norm/element-inl.h"
+
+NORMGRAD_TARGET_BEGIN
+
+// Elements of a long pixel: 16 pixels of at most 32 channels.
+inline constexpr std::int64_t kLongPixel = kLanes * 32;
+
+// The constants of a tile's channels as arithmetic type A has them, an array for each. kAlternating: in the
+// order of pairs that alternate.
+template <typename A, bool kAlternating = false>
+class TileMap {
+ public:
+  // `count` channels, repeated up to `width`; for a formula that needs the mean alone, or all.
+  TileMap(const ChannelMap<double>* maps, std::int64_t count, std::int64_t width, bool mean_alone) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double low = low_of_mean<A>(maps[i]);
+      is_split |= low != 0;
+      mean_[i] = constant<A>(maps[i].mean);
+      mean_low_[i] = constant<A>(low);
+      if (mean_alone) continue;
+      scale_[i] = constant<A>(maps[i].scale);
+      c1_[i] = constant<A>(maps[i].c1);
+      c2_[i] = constant<A>(maps[i].c2);
+    }
+    A* const arrays[] = {mean_, mean_low_, scale_, c1_, c2_};
+    for (A* values : std::span(arrays, mean_alone ? 2 : 5)) {
+      for (std::int64_t filled = count; filled < width; filled *= 2) {
+        std::copy_n(values, std::min(filled, width - filled), values + filled);
+      }
+      std::fill_n(values + width, kPadding, A{0});
+      if constexpr (kAlternating) alternate(values, width);
+    }
+  }
+  // At element i of a vector that begins a pixel or lies whole vectors on; what is past its end is 0.
+  template <class Step>
+  NORMGRAD_ALWAYS ChannelMap<Vec<A>> at(std::int64_t i, Step) const {
+    return at(i);
+  }
+  template <int kOdd>
+  NORMGRAD_ALWAYS ChannelMap<Vec<A>> at(std::int64_t i, Alternate<kOdd>) const {
+    return at(i + kOdd * kWidth<A>);
+  }
+  template <int kOdd>
+  NORMGRAD_ALWAYS ChannelMap<Vec<A>> at(std::int64_t i, AlternatePart<kOdd>) const {
+    return at(i + kOdd * kWidth<A>);
+  }
+
+  bool is_split = false;  // some mean has a low part
+
+ private:
+  static constexpr std::int64_t kPadding = 2 * kLanes;
+  // 3 lines more keep the arrays from sharing places in the cache.
+  static constexpr std::int64_t kMost = kLongPixel + kPadding + 3 * 64 / std::int64_t{sizeof(A)};
+
+  NORMGRAD_ALWAYS ChannelMap<Vec<A>> at(std::int64_t i) const {
+    return {load<A>(mean_ + i), load<A>(mean_low_ + i), load<A>(scale_ + i), load<A>(c1_ + i),
+            load<A>(c2_ + i)};
+  }
+  static void alternate(A* values, std::int64_t width) {
+    constexpr std::int64_t kPair = 2 * kWidth<A>;
+    for (std::int64_t begin = 0; begin < width; begin += kPair) {
+      A pair[kPair];
+      std::copy_n(values + begin, kPair, pair);
+      for (std::int64_t j = 0; j < kPair; ++j) {
+        values[begin + j % 2 * kWidth<A> + j / 2] = pair[j];
+      }
+    }
+  }
+
+  A mean_[kMost], mean_low_[kMost], scale_[kMost], c1_[kMost], c2_[kMost];
+};
+
+template <typename T>
+class PixelLoops {
+ public:
+  PixelLoops(const ChannelSplit& split, const ChannelArguments& arguments, void* const* data)
+      : split_(split),
+        dy_(split, arguments.dy, data),
+        x_(split, arguments.x, data),
+        out_(split, arguments.out, data) {
+    const std::int64_t chunks = split.n_chunks * split.l_chunks;
+    const bool direct =
+        dy_.direct() && x_.direct() && (data[arguments.out] == nullptr || out_.direct());
+    tile_ = std::min(split.channels, direct ? kChannelTile : kPackedTile);
+    while (tile_ > kLine && tiles() * chunks < threads())
+      tile_ = ceil_div(tile_, 2 * kLine) * kLine;
+  }
+
+  std::int64_t tiles() const { return ceil_div(split_.channels, tile_); }
+  ChannelTile tile(std::int64_t index) const {
+    const std::int64_t first = index * tile_;
+    return {first, std::min(tile_, split_.channels - first)};
+  }
+
+  // Adds up one chunk of each of the tile's channels.
+  template <class F>
+  void sums(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* maps,
+            ChannelSums to) const {
+    using A = TermArithmetic<F, T>;
+    const bool is_long = is_long_pixel({F::kReadsDy ? &dy_ : &x_, F::kReadsX ? &x_ : &dy_});
+    const std::int64_t width = is_long ? kLanes * tile.count : tile.count;
+    const TileMap<A> map(maps, tile.count, width, true);
+    Accumulators<F> sums(tile.count, std::min(split_.chunk_l, kLanes));
+    StepBlock block;
+    block.width = width;
+    block.dy_stride = dy_.pixel_stride(tile);
+    block.x_stride = x_.pixel_stride(tile);
+    block.dy_ahead = dy_.ahead(kChain * kLanes);
+    block.x_ahead = x_.ahead(kChain * kLanes);
+    T dy_pack[kChain][kLanes * kPackedTile];
+    T x_pack[kChain][kLanes * kPackedTile];
+    const auto add = [&] NORMGRAD_INLINE {
+      if (map.is_split) {
+        sums.template add<true>(block, map);
+      } else {
+        sums.template add<false>(block, map);
+      }
+      block.steps = 0;
+    };
+    each_run_of(kLanes, tile, chunk, [&](const Segment& step, Pointers at) NORMGRAD_INLINE {
+      const int s = block.steps++;
+      if (F::kReadsDy && !dy_.direct()) at.dy = dy_.packed(step, tile, dy_pack[s]);
+      if (F::kReadsX && !x_.direct()) at.x = x_.packed(step, tile, x_pack[s]);
+      block.dy[s] = F::kReadsDy ? at.dy : at.x;
+      block.x[s] = F::kReadsX ? at.x : at.dy;
+      block.extent[s] = step.count * tile.count;
+      if (block.steps == kChain) add();
+    });
+    if (block.steps > 0) add();
+    sums.finish(to);
+  }
+
+  // Writes the output of one chunk.
+  template <class F>
+  void write(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* maps, Stores stores,
+             std::int64_t) const {
+    using A = Arithmetic<T>;
+    const bool is_long = is_long_pixel({&dy_, &x_, &out_});
+    // Long pixels here may be longer than a step, which costs less; still whole vectors.
+    const std::int64_t steps =
+        is_long ? std::max<std::int64_t>(1, kLongPixel / 2 / (kLanes * tile.count)) : 1;
+    const std::int64_t run = steps * kLanes;
+    const std::int64_t width = is_long ? run * tile.count : tile.count;
+    const TileMap<A, kAlternates<T, A>> map(maps, tile.count, width, false);
+    const bool streamed = stores == Stores::kStreamed && out_.is_aligned(tile);
+    const auto write = [&](auto split, auto how) NORMGRAD_ATTR {
+      write_runs<F, split, how>(tile, chunk, map, run, width);
+    };
+    using Streamed = std::integral_constant<Stores, Stores::kStreamed>;
+    using Cached = std::integral_constant<Stores, Stores::kCached>;
+    if (map.is_split) {
+      streamed ? write(std::true_type(), Streamed()) : write(std::true_type(), Cached());
+    } else {
+      streamed ? write(std::false_type(), Streamed()) : write(std::false_type(), Cached());
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kLine = 64 / sizeof(T);  // channels of a cache line
+  static constexpr std::int64_t kPackedTile = 64;        // channels that are packed at once
+
+  // Where an argument's pixels lie.
+  class Data {
+   public:
+    Data(const ChannelSplit& split, int argument, void* const* data)
+        : split_(split), argument_(argument), data_(static_cast<T*>(data[argument])) {}
+
+    bool direct() const { return split_.channel_strides[argument_] == 1 && split_.rank <= 1; }
+    bool has_gaps() const {
+      return !direct() || split_.rank == 0 || split_.strides[argument_][0] != split_.channels;
+    }
+    // From pixel to pixel of a step, in memory or packed.
+    std::int64_t pixel_stride(ChannelTile tile) const {
+      if (!direct()) return tile.count;
+      return split_.rank == 0 ? 0 : split_.strides[argument_][0];
+    }
+    // How far on the pixel lies that comes so many pixels later; 0 if that is not worth a thought.
+    std::int64_t ahead(std::int64_t pixels) const {
+      if (!direct()) return 0;
+      return split_.rank == 0 ? ceil_div(pixels, kLanes) * split_.n_strides[argument_]
+                              : pixels * split_.strides[argument_][0];
+    }
+    T* first(const Segment& step) const { return data_ + offset_of(split_, argument_, step); }
+    // Every pixel of the tile begins at a multiple of 32 bytes.
+    bool is_aligned(ChannelTile tile) const {
+      constexpr std::int64_t kElements = 32 / sizeof(T);
+      return direct() && reinterpret_cast<std::uintptr_t>(data_) % 32 == 0 &&
+             tile.first % kElements == 0 && pixel_stride(tile) % kElements == 0 &&
+             split_.n_strides[argument_] % kElements == 0;
+    }
+    const T* packed(const Segment& step, ChannelTile tile, T* pack) const {
+      if (direct()) return first(step);
+      each_element(step, tile, [&](std::int64_t at, std::int64_t offset) {
+        pack[at] = cpu::read(data_ + offset);
+      });
+      return pack;
+    }
+    void unpack(const Segment& step, ChannelTile tile, const T* pack) const {
+      each_element(step, tile, [&](std::int64_t at, std::int64_t offset) {
+        cpu::write(data_ + offset, pack[at]);
+      });
+    }
+
+   private:
+    template <class Body>
+    void each_element(const Segment& step, ChannelTile tile, Body&& body) const {
+      const std::int64_t to_next = split_.channel_strides[argument_];
+      each_run(split_, argument_, step,
+               [&](std::int64_t at, std::int64_t offset, std::int64_t count, std::int64_t stride) {
+                 for (std::int64_t p = 0; p < count; ++p) {
+                   for (std::int64_t c = 0; c < tile.count; ++c) {
+                     body((at + p) * tile.count + c, offset + p * stride + c * to_next);
+                   }
+                 }
+               });
+    }
+
+    const ChannelSplit& split_;
+    int argument_;
+    T* data_;
+  };
+
+  // Up to 8 steps whose terms are added together. A step has `extent` elements, in rows of `width`.
+  struct StepBlock {
+    int steps = 0;
+    std::int64_t width, dy_stride, x_stride;
+    std::int64_t dy_ahead, x_ahead;  // to the same place in the next block
+    const T* dy[kChain];
+    const T* x[kChain];
+    std::int64_t extent[kChain];
+  };
+
+  // f64 sums [sum][lane][channel of the tile].
+  template <class F>
+  class Accumulators {
+   public:
+    using A = TermArithmetic<F, T>;
+
+    // `lanes`: those that any step has.
+    Accumulators(std::int64_t channels, std::int64_t lanes) : channels_(channels) {
+      while (lanes_ < lanes) lanes_ *= 2;
+      for (auto& sums : sums_) std::fill_n(sums, lanes_ * channels, 0.0);
+    }
+
+    template <bool kSplit>
+    void add(const StepBlock& block, const TileMap<A>& map) {
+      const std::int64_t rows = lanes_ * channels_ / block.width;
+      for (std::int64_t row = 0; row < std::max<std::int64_t>(rows, 1); ++row) {
+        RowTerms terms;
+        terms.dy_ahead = block.dy_ahead;
+        terms.x_ahead = block.x_ahead;
+        for (int s = 0; s < block.steps; ++s) {
+          const std::int64_t there = std::min(block.extent[s] - row * block.width, block.width);
+          if (there > 0) {
+            terms.push(block.dy[s] + row * block.dy_stride, block.x[s] + row * block.x_stride,
+                       there);
+          }
+        }
+        if (terms.steps == 0) continue;
+        terms.is_full = terms.least == block.width;
+        add_row<kSplit>(terms, block.width, map, sums_[0] + row * block.width);
+      }
+    }
+
+    void finish(ChannelSums to) {
+      for (int k = 0; k < F::kSums; ++k) {
+        for (std::int64_t half = lanes_ / 2; half > 0; half /= 2) {
+          double* const upper = sums_[k] + half * channels_;
+          for (std::int64_t i = 0; i < half * channels_; ++i) sums_[k][i] += upper[i];
+        }
+        for (std::int64_t c = 0; c < channels_; ++c) to.at[c * to.stride + k] = sums_[k][c];
+      }
+    }
+
+   private:
+    static constexpr std::int64_t kPitch = kLanes * kChannelTile;
+
+    // The steps that have elements in a row of accumulators.
+    struct RowTerms {
+      int steps = 0;
+      const T* dy[kChain];
+      const T* x[kChain];
+      std::int64_t there[kChain];
+      std::int64_t dy_ahead, x_ahead;
+      std::int64_t least = INT64_MAX;
+      bool is_full;
+
+      void push(const T* dy_at, const T* x_at, std::int64_t count) {
+        dy[steps] = dy_at;
+        x[steps] = x_at;
+        there[steps++] = count;
+        least = std::min(least, count);
+      }
+    };
+
+    template <bool kSplit>
+    static void add_row(const RowTerms& terms, std::int64_t width, const TileMap<A>& map,
+                        double* to) {
+      constexpr int kStrip = kWidth<A> == 16 ? 1 : 4;
+      std::int64_t i = 0;
+      if (terms.is_full) {
+        for (; i + kStrip * kWidth<A> <= width; i += kStrip * kWidth<A>) {
+          add_strip<kSplit, kStrip>(terms, i, map, to, Whole());
+        }
+        for_vectors<A>(width - i, [&](std::int64_t at, auto step) NORMGRAD_INLINE {
+          add_strip<kSplit, 1>(terms, i + at, map, to, step);
+        });
+      } else {
+        for_vectors<A>(width, [&](std::int64_t at, auto step) NORMGRAD_INLINE {
+          add_ragged<kSplit>(terms, at, map, to, step);
+        });
+      }
+    }
+
+    template <bool kSplit, int kVectors, class Step>
+    static NORMGRAD_ALWAYS void add_strip(const RowTerms& terms, std::int64_t i,
+                                          const TileMap<A>& map, double* to, Step step) {
+      ColumnSums<A, F::kSums, kVectors> sums;
+      sums.start(to + i, kPitch, step);
+      for (int s = 0; s < terms.steps; ++s) {
+        const T* dy = terms.dy[s] + i;
+        const T* x = terms.x[s] + i;
+        if (kVectors > 1) {
+          cpu::prefetch(dy + terms.dy_ahead);
+          cpu::prefetch(x + terms.x_ahead);
+        }
+        unroll<kVectors>([&](auto v) NORMGRAD_INLINE {
+          const std::int64_t at = v * kWidth<A>;
+          const auto term = value_of<F, kSplit>(dy + at, x + at, map.at(i + at, step), step);
+          unroll<F::kSums>([&](auto k) NORMGRAD_INLINE { sums.add(k, v, term[k]); });
+        });
+      }
+      sums.finish(to + i, kPitch, step);
+    }
+
+    // Some step ends before or within the vector at i.
+    template <bool kSplit, class Step>
+    static NORMGRAD_ALWAYS void add_ragged(const RowTerms& terms, std::int64_t i,
+                                           const TileMap<A>& map, double* to, Step step) {
+      ColumnSums<A, F::kSums, 1> sums;
+      sums.start(to + i, kPitch, step);
+      for (int s = 0; s < terms.steps; ++s) {
+        const auto add = [&](auto there) NORMGRAD_INLINE {
+          const auto term =
+              value_of<F, kSplit>(terms.dy[s] + i, terms.x[s] + i, map.at(i, step), there);
+          unroll<F::kSums>([&](auto k) NORMGRAD_INLINE { sums.add(k, 0, keep(term[k], there)); });
+        };
+        const std::int64_t left = terms.there[s] - i;
+        if (left >= kWidth<A>) {
+          add(Whole());
+        } else if (left > 0) {
+          add(Part{left});
+        }
+      }
+      sums.finish(to + i, kPitch, step);
+    }
+
+    std::int64_t channels_;
+    std::int64_t lanes_ = 1;  // a power of two
+    alignas(64) double sums_[F::kSums][kPitch];
+  };
+
+  bool is_long_pixel(std::initializer_list<const Data*> data) const {
+    return kLanes * split_.channels <= kLongPixel && split_.channels <= kLine &&
+           split_.l >= kLanes &&
+           std::none_of(data.begin(), data.end(), [](const Data* d) { return d->has_gaps(); });
+  }
+
+  // Where the pixels of a run begin, in arguments that are read or written in place.
+  struct Pointers {
+    const T* dy;
+    const T* x;
+    T* out;
+  };
+  // body(run, pointers) for every run of up to `longest` pixels of a chunk.
+  template <class Body>
+  NORMGRAD_ALWAYS void each_run_of(std::int64_t longest, ChannelTile tile, std::int64_t chunk,
+                                   Body&& body) const {
+    const std::int64_t dy_stride = dy_.pixel_stride(tile), x_stride = x_.pixel_stride(tile);
+    const std::int64_t out_stride = out_.pixel_stride(tile);
+    each_segment(split_, tile.first, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
+      Pointers at{dy_.first(segment), x_.first(segment), out_.first(segment)};
+      for (std::int64_t l = 0; l < segment.count; l += longest) {
+        const std::int64_t pixels = std::min(longest, segment.count - l);
+        body(Segment{segment.n, segment.channel, segment.l + l, pixels}, at);
+        at.dy += longest * dy_stride;
+        at.x += longest * x_stride;
+        at.out += longest * out_stride;
+      }
+    });
+  }
+
+  template <class F, bool kSplit, Stores kStores, class Map>
+  void write_runs(ChannelTile tile, std::int64_t chunk, const Map& map, std::int64_t longest,
+                  std::int64_t width) const {
+    using A = Arithmetic<T>;
+    const std::int64_t dy_stride = dy_.pixel_stride(tile), x_stride = x_.pixel_stride(tile);
+    const std::int64_t out_stride = out_.pixel_stride(tile);
+    constexpr std::int64_t kAhead = 48;
+    const std::int64_t dy_ahead = dy_.ahead(kAhead), x_ahead = x_.ahead(kAhead);
+    const std::int64_t out_ahead = out_.ahead(kAhead);
+    each_run_of(longest, tile, chunk, [&](const Segment& run, Pointers at) NORMGRAD_INLINE {
+      T dy_pack[kLanes * kPackedTile];
+      T x_pack[kLanes * kPackedTile];
+      T out_pack[kLanes * kPackedTile];
+      if (F::kReadsDy && !dy_.direct()) at.dy = dy_.packed(run, tile, dy_pack);
+      if (F::kReadsX && !x_.direct()) at.x = x_.packed(run, tile, x_pack);
+      if (!out_.direct()) at.out = out_pack;
+      for (std::int64_t left = run.count * tile.count; left > 0; left -= width) {
+        elementwise_by<kStores, A>(
+            std::min(left, width), at.out,
+            [&](std::int64_t i, auto part) NORMGRAD_INLINE {
+              return value_of<F, kSplit>(at.dy + i, at.x + i, map.at(i, part), part);
+            },
+            [&](std::int64_t i) NORMGRAD_INLINE {
+              if (F::kReadsDy) cpu::prefetch(at.dy + i + dy_ahead);
+              if (F::kReadsX) cpu::prefetch(at.x + i + x_ahead);
+              if (kStores == Stores::kCached) cpu::prefetch_to_write(at.out + i + out_ahead);
+            });
+        at.dy += dy_stride;
+        at.x += x_stride;
+        at.out += out_stride;
+      }
+      if (!out_.direct()) out_.unpack(run, tile, out_pack);
+    });
+  }
+
+  const ChannelSplit& split_;
+  Data dy_, x_, out_;
+  std::int64_t tile_;
+};
+
+NORMGRAD_TARGET_END
+#endif

@@ -1,0 +1,146 @@
+// The walk along a channel: where neighbouring elements belong to one channel (row-major). A chunk is
+// walked in segments: consecutive l of one n. A segment that does not lie together in memory is packed
+// first.
+#if defined(NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H
+#undef NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H
+#else
+#define NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H
+#endif
+
+#include <algorithm>
+
+#include "ops/channel_norm/element-inl.h"
+
+NORMGRAD_TARGET_BEGIN
+
+template <typename T>
+class PlaneLoops {
+ public:
+  PlaneLoops(const ChannelSplit& split, const ChannelArguments& arguments, void* const* data)
+      : split_(split),
+        dy_(split, arguments.dy, data),
+        x_(split, arguments.x, data),
+        out_(split, arguments.out, data) {}
+
+  std::int64_t tiles() const { return split_.channels; }
+  ChannelTile tile(std::int64_t index) const { return {index, 1}; }
+
+  // Adds up one chunk of the tile's channel.
+  template <class F>
+  void sums(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* map,
+            ChannelSums to) const {
+    using A = TermArithmetic<F, T>;
+    Sums<A, F::kSums, kAlternates<T, A>> sums;
+    with_map<A>(*map, [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
+      each_segment_of<F>(tile, chunk, [&](const Segment& segment, Pointers at) NORMGRAD_INLINE {
+        sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+          return value_of<F, split>(at.dy + i, at.x + i, m, step);
+        });
+      });
+    });
+    const std::array<double, F::kSums> total = sums.finish();
+    std::copy_n(total.data(), F::kSums, to.at);
+  }
+
+  // Writes the output of one chunk. Meanwhile the same chunk of channel `next` is fetched from memory.
+  template <class F>
+  void write(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* map, Stores stores,
+             std::int64_t next) const {
+    using A = Arithmetic<T>;
+    const bool direct = out_.together();
+    const std::int64_t to_next =
+        next < 0 || next >= split_.channels || !direct ? 0 : next - tile.first;
+    const std::int64_t dy_later = to_next * dy_.channel_stride();
+    const std::int64_t x_later = to_next * x_.channel_stride();
+    const std::int64_t out_later = out_.n_stride();
+    with_map<A>(*map, [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
+      each_segment_of<F>(tile, chunk, [&](const Segment& segment, Pointers at) NORMGRAD_INLINE {
+        T out_pack[kChannelChunk];
+        T* const out = direct ? at.out : out_pack;
+        elementwise<A>(
+            segment.count, out, direct ? stores : Stores::kCached,
+            [&](std::int64_t i, auto step)
+                NORMGRAD_INLINE { return value_of<F, split>(at.dy + i, at.x + i, m, step); },
+            [&](std::int64_t i) NORMGRAD_INLINE {
+              if (F::kReadsDy) cpu::prefetch(at.dy + i + dy_later);
+              if (F::kReadsX) cpu::prefetch(at.x + i + x_later);
+              if (stores == Stores::kCached) cpu::prefetch_to_write(out + i + out_later);
+            });
+        if (!direct) out_.unpack(segment, out_pack);
+      });
+    });
+  }
+
+ private:
+  // Where an argument's segments lie.
+  class Data {
+   public:
+    Data(const ChannelSplit& split, int argument, void* const* data)
+        : split_(split), argument_(argument), data_(static_cast<T*>(data[argument])) {}
+
+    bool together() const { return lies_together(split_, argument_); }
+    std::int64_t n_stride() const { return split_.n_strides[argument_]; }
+    std::int64_t channel_stride() const { return split_.channel_strides[argument_]; }
+    T* first(const Segment& segment) const { return data_ + offset_of(split_, argument_, segment); }
+    const T* packed(const Segment& segment, T* pack) const {
+      pack_segment(split_, argument_, segment, data_, pack);
+      return pack;
+    }
+    void unpack(const Segment& segment, const T* pack) const {
+      unpack_segment(split_, argument_, segment, pack, data_);
+    }
+
+   private:
+    const ChannelSplit& split_;
+    int argument_;
+    T* data_;
+  };
+
+  // A segment's elements, as far as F reads them.
+  struct Pointers {
+    const T* dy;
+    const T* x;
+    T* out;  // if it lies together
+  };
+  template <class F, class Body>
+  NORMGRAD_ALWAYS void each_segment_of(ChannelTile tile, std::int64_t chunk, Body&& body) const {
+    const bool dy_together = dy_.together(), x_together = x_.together();
+    Pointers at{nullptr, nullptr, nullptr};
+    each_segment(split_, tile.first, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
+      T dy_pack[kChannelChunk];
+      T x_pack[kChannelChunk];
+      if (at.dy == nullptr) {
+        at = {dy_.first(segment), x_.first(segment), out_.first(segment)};
+      } else {
+        at.dy += dy_.n_stride();
+        at.x += x_.n_stride();
+        at.out += out_.n_stride();
+      }
+      Pointers given = at;
+      if (F::kReadsDy && !dy_together) given.dy = dy_.packed(segment, dy_pack);
+      if (F::kReadsX && !x_together) given.x = x_.packed(segment, x_pack);
+      body(segment, given);
+    });
+  }
+
+  // body(map in every lane, whether the mean has a low part).
+  template <typename A, class Body>
+  static NORMGRAD_ALWAYS void with_map(const ChannelMap<double>& map, Body&& body) {
+    const double low = low_of_mean<A>(map);
+    const ChannelMap<Vec<A>> m{all(constant<A>(map.mean)), all(constant<A>(low)),
+                               all(constant<A>(map.scale)), all(constant<A>(map.c1)),
+                               all(constant<A>(map.c2))};
+    if (low != 0) {
+      body(m, std::true_type());
+    } else {
+      body(m, std::false_type());
+    }
+  }
+
+  const ChannelSplit& split_;
+  Data dy_, x_, out_;
+};
+
+NORMGRAD_TARGET_END
+#endif
