@@ -27,6 +27,7 @@ class BatchNormOp {
 
   bool sums_wanted() const { return training_; }
   bool output_wanted() const { return parameters_.has(kY); }
+  bool output_needs_sums() const { return training_; }
 
   void set_map(int pass, std::int64_t channel, const ChannelTotals& totals,
                ChannelMap<double>& map) const {

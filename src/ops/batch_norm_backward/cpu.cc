@@ -25,6 +25,7 @@ class BatchNormBackwardOp {
 
   bool sums_wanted() const { return sums_wanted_; }
   bool output_wanted() const { return parameters_.has(kDx); }
+  bool output_needs_sums() const { return training_; }
 
   void set_map(int pass, std::int64_t channel, const ChannelTotals& sums,
                ChannelMap<double>& map) const {

@@ -33,6 +33,7 @@ class BatchNormElemtBackwardOp {
 
   bool sums_wanted() const { return false; }
   bool output_wanted() const { return true; }
+  bool output_needs_sums() const { return false; }
 
   void set_map(int, std::int64_t channel, const ChannelTotals&, ChannelMap<double>& map) const {
     map.mean = parameters_.load(kMean, channel, 0);

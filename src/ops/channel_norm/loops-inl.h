@@ -6,6 +6,7 @@
 //   static constexpr int kPasses;                     sweeps over the input that the totals take
 //   Op(plan, data);
 //   bool sums_wanted() const, output_wanted() const;
+//   bool output_needs_sums() const;
 //   void set_map(pass, channel, totals, map);         what sweep `pass` needs; kPasses: the output
 //   void store(channel, totals);                      the channel's results; after its last set_map()
 //   void with_output_formula(body);                   body(formula)
@@ -82,24 +83,27 @@ class ChannelNorm {
 
   void run_chunks() const {
     const std::int64_t tiles = loops_.tiles();
+    const bool at_once = op_.output_wanted() && !op_.output_needs_sums();
+    const auto write_chunk = [&](std::int64_t task) NORMGRAD_ATTR {
+      const ChannelTile tile = loops_.tile(task % tiles);
+      Maps maps;
+      set_maps(Op::kPasses, tile, maps);
+      write(tile, task / tiles, maps, split_.channels);
+      end_stores(stores_);
+    };
     if (op_.sums_wanted()) {
       unroll<Op::kPasses>([&](auto pass) NORMGRAD_ATTR {
         cpu::parallel_for(tiles * chunks_, elements_, [&](std::int64_t task) NORMGRAD_ATTR {
           add_chunk<pass>(loops_.tile(task % tiles), task / tiles);
+          if (at_once) write_chunk(task);
         });
         cpu::parallel_for(tiles, split_.channels * chunks_, [&](std::int64_t tile) NORMGRAD_ATTR {
           fold_chunks<pass>(loops_.tile(tile));
         });
       });
     }
-    if (op_.output_wanted()) {
-      const auto write_chunk = [&](std::int64_t task) NORMGRAD_ATTR {
-        const ChannelTile tile = loops_.tile(task % tiles);
-        Maps maps;
-        set_maps(Op::kPasses, tile, maps);
-        write(tile, task / tiles, maps, split_.channels);
-        end_stores(stores_);
-      };
+    // Backwards: what the sums have read last is still in cache.
+    if (op_.output_wanted() && !(at_once && op_.sums_wanted())) {
       cpu::parallel_for(tiles * chunks_, elements_, write_chunk, cpu::Order::kBackwards);
     }
     if (op_.sums_wanted()) store({0, split_.channels});

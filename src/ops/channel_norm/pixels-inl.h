@@ -135,6 +135,7 @@ class PixelLoops {
         sums.template add<false>(block, map);
       }
       block.steps = 0;
+      block.is_full = true;
     };
     each_run_of(kLanes, tile, chunk, [&](const Segment& step, Pointers at) NORMGRAD_INLINE {
       const int s = block.steps++;
@@ -143,6 +144,7 @@ class PixelLoops {
       block.dy[s] = F::kReadsDy ? at.dy : at.x;
       block.x[s] = F::kReadsX ? at.x : at.dy;
       block.extent[s] = step.count * tile.count;
+      block.is_full = block.is_full && step.count == kLanes;
       if (block.steps == kChain) add();
     });
     if (block.steps > 0) add();
@@ -154,12 +156,11 @@ class PixelLoops {
   void write(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* maps, Stores stores,
              std::int64_t) const {
     using A = Arithmetic<T>;
-    const bool is_long = is_long_pixel({&dy_, &x_, &out_});
-    // Long pixels here may be longer than a step, which costs less; still whole vectors.
-    const std::int64_t steps =
-        is_long ? std::max<std::int64_t>(1, kLongPixel / 2 / (kLanes * tile.count)) : 1;
-    const std::int64_t run = steps * kLanes;
-    const std::int64_t width = is_long ? run * tile.count : tile.count;
+    // Without gaps, several pixels are written as one long one.
+    const bool gaps =
+        dy_.has_gaps() || x_.has_gaps() || out_.has_gaps() || tile.count < split_.channels;
+    const std::int64_t run = gaps ? kLanes : pixels_at_once(tile.count);
+    const std::int64_t width = gaps ? tile.count : run * tile.count;
     const TileMap<A, kAlternates<T, A>> map(maps, tile.count, width, false);
     const bool streamed = stores == Stores::kStreamed && out_.is_aligned(tile);
     const auto write = [&](auto split, auto how) NORMGRAD_ATTR {
@@ -247,6 +248,7 @@ class PixelLoops {
     const T* dy[kChain];
     const T* x[kChain];
     std::int64_t extent[kChain];
+    bool is_full = true;  // every step has all its pixels
   };
 
   // f64 sums [sum][lane][channel of the tile].
@@ -263,20 +265,13 @@ class PixelLoops {
 
     template <bool kSplit>
     void add(const StepBlock& block, const TileMap<A>& map) {
-      const std::int64_t rows = lanes_ * channels_ / block.width;
-      for (std::int64_t row = 0; row < std::max<std::int64_t>(rows, 1); ++row) {
-        RowTerms terms;
-        terms.dy_ahead = block.dy_ahead;
-        terms.x_ahead = block.x_ahead;
-        for (int s = 0; s < block.steps; ++s) {
-          const std::int64_t there = std::min(block.extent[s] - row * block.width, block.width);
-          if (there > 0) {
-            terms.push(block.dy[s] + row * block.dy_stride, block.x[s] + row * block.x_stride,
-                       there);
-          }
-        }
+      const std::int64_t rows = std::max<std::int64_t>(1, lanes_ * channels_ / block.width);
+      RowTerms terms(block);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        if (!block.is_full) terms.keep_those_in(block, row * block.width);
         if (terms.steps == 0) continue;
-        terms.is_full = terms.least == block.width;
+        terms.dy_at = row * block.dy_stride;
+        terms.x_at = row * block.x_stride;
         add_row<kSplit>(terms, block.width, map, sums_[0] + row * block.width);
       }
     }
@@ -296,19 +291,30 @@ class PixelLoops {
 
     // The steps that have elements in a row of accumulators.
     struct RowTerms {
-      int steps = 0;
+      int steps;
+      bool is_full = true;       // each has a whole row of them
+      std::int64_t dy_at, x_at;  // where in a step the row begins
+      std::int64_t dy_ahead, x_ahead;
       const T* dy[kChain];
       const T* x[kChain];
       std::int64_t there[kChain];
-      std::int64_t dy_ahead, x_ahead;
-      std::int64_t least = INT64_MAX;
-      bool is_full;
 
-      void push(const T* dy_at, const T* x_at, std::int64_t count) {
-        dy[steps] = dy_at;
-        x[steps] = x_at;
-        there[steps++] = count;
-        least = std::min(least, count);
+      explicit RowTerms(const StepBlock& block)
+          : steps(block.steps), dy_ahead(block.dy_ahead), x_ahead(block.x_ahead) {
+        std::copy_n(block.dy, steps, dy);
+        std::copy_n(block.x, steps, x);
+      }
+      void keep_those_in(const StepBlock& block, std::int64_t begin) {
+        steps = 0;
+        is_full = true;
+        for (int s = 0; s < block.steps; ++s) {
+          const std::int64_t count = std::min(block.extent[s] - begin, block.width);
+          if (count <= 0) continue;
+          dy[steps] = block.dy[s];
+          x[steps] = block.x[s];
+          there[steps++] = count;
+          is_full = is_full && count == block.width;
+        }
       }
     };
 
@@ -337,8 +343,8 @@ class PixelLoops {
       ColumnSums<A, F::kSums, kVectors> sums;
       sums.start(to + i, kPitch, step);
       for (int s = 0; s < terms.steps; ++s) {
-        const T* dy = terms.dy[s] + i;
-        const T* x = terms.x[s] + i;
+        const T* dy = terms.dy[s] + terms.dy_at + i;
+        const T* x = terms.x[s] + terms.x_at + i;
         if (kVectors > 1) {
           cpu::prefetch(dy + terms.dy_ahead);
           cpu::prefetch(x + terms.x_ahead);
@@ -360,8 +366,8 @@ class PixelLoops {
       sums.start(to + i, kPitch, step);
       for (int s = 0; s < terms.steps; ++s) {
         const auto add = [&](auto there) NORMGRAD_INLINE {
-          const auto term =
-              value_of<F, kSplit>(terms.dy[s] + i, terms.x[s] + i, map.at(i, step), there);
+          const auto term = value_of<F, kSplit>(
+              terms.dy[s] + terms.dy_at + i, terms.x[s] + terms.x_at + i, map.at(i, step), there);
           unroll<F::kSums>([&](auto k) NORMGRAD_INLINE { sums.add(k, 0, keep(term[k], there)); });
         };
         const std::int64_t left = terms.there[s] - i;
@@ -383,6 +389,12 @@ class PixelLoops {
     return kLanes * split_.channels <= kLongPixel && split_.channels <= kLine &&
            split_.l >= kLanes &&
            std::none_of(data.begin(), data.end(), [](const Data* d) { return d->has_gaps(); });
+  }
+
+  // About 256 elements; whole vectors if there are few channels.
+  static std::int64_t pixels_at_once(std::int64_t channels) {
+    const std::int64_t unit = channels < kLanes ? kLanes : 1;
+    return unit * std::max<std::int64_t>(1, kLongPixel / 2 / (unit * channels));
   }
 
   // Where the pixels of a run begin, in arguments that are read or written in place.
