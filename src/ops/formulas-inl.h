@@ -137,7 +137,7 @@ struct RmsNormOfRstd : RmsNorm {
 // BatchNorm: the weight is constant along the reduction, so it stays outside the sums. Its formulas
 // say what they read of an element (dy, x, or x - mean, called x_mu) and what they make of it.
 
-// A channel's constants. Backward: scale = w*rstd, c1 = db/n, c2 = rstd*dw/n. Forward: scale = w*rstd,
+// A channel's constants; mean_low is what rounding left of the mean. Backward: scale = w*rstd, c1 = db/n, c2 = rstd*dw/n. Forward: scale = w*rstd,
 // c1 = b.
 template <class V>
 struct ChannelMap {
@@ -146,7 +146,8 @@ struct ChannelMap {
 
 struct BatchNormGradientSums {
   static constexpr int kSums = 2;
-  static constexpr bool kReadsDy = true, kReadsX = true, kCentres = true, kInF64 = false;
+  static constexpr bool kReadsDy = true, kReadsX = true, kCentres = true, kInF64 = false,
+                        kHasRest = false;
   template <class V>
   static NORMGRAD_ALWAYS std::array<V, 2> value(V dy, V x_mu, const ChannelMap<V>&) {
     return {dy, dy * x_mu};
@@ -155,7 +156,8 @@ struct BatchNormGradientSums {
 // Statistics are summed in f64 for every data type.
 struct BatchNormSum {
   static constexpr int kSums = 1;
-  static constexpr bool kReadsDy = false, kReadsX = true, kCentres = false, kInF64 = true;
+  static constexpr bool kReadsDy = false, kReadsX = true, kCentres = false, kInF64 = true,
+                        kHasRest = false;
   template <class V>
   static NORMGRAD_ALWAYS std::array<V, 1> value(V, V x, const ChannelMap<V>&) {
     return {x};
@@ -163,28 +165,29 @@ struct BatchNormSum {
 };
 struct BatchNormSquares {
   static constexpr int kSums = 1;
-  static constexpr bool kReadsDy = false, kReadsX = true, kCentres = true, kInF64 = true;
+  static constexpr bool kReadsDy = false, kReadsX = true, kCentres = true, kInF64 = true,
+                        kHasRest = false;
   template <class V>
   static NORMGRAD_ALWAYS std::array<V, 1> value(V, V x_mu, const ChannelMap<V>&) {
     return {x_mu * x_mu};
   }
 };
 struct BatchNormTrainingDx {
-  static constexpr bool kReadsDy = true, kReadsX = true, kCentres = true;
+  static constexpr bool kReadsDy = true, kReadsX = true, kCentres = true, kHasRest = false;
   template <class V>
   static NORMGRAD_ALWAYS V value(V dy, V x_mu, const ChannelMap<V>& map) {
     return map.scale * (minus(dy, map.c1) - x_mu * map.c2);
   }
 };
 struct BatchNormInferenceDx {
-  static constexpr bool kReadsDy = true, kReadsX = false, kCentres = false;
+  static constexpr bool kReadsDy = true, kReadsX = false, kCentres = false, kHasRest = false;
   template <class V>
   static NORMGRAD_ALWAYS V value(V dy, V, const ChannelMap<V>& map) {
     return dy * map.scale;
   }
 };
 struct BatchNormY {
-  static constexpr bool kReadsDy = false, kReadsX = true, kCentres = true;
+  static constexpr bool kReadsDy = false, kReadsX = true, kCentres = true, kHasRest = true;
   template <class V>
   static NORMGRAD_ALWAYS V value(V, V x_mu, const ChannelMap<V>& map) {
     return x_mu * map.scale + map.c1;

@@ -27,6 +27,21 @@ inline double low_of_mean(const ChannelMap<double>& map) {
   return std::is_same_v<A, double> ? map.mean_low : low_part<A>(map.mean);
 }
 
+// body(whether x - mean takes two subtractions), for a mean that has a low part or not. No code is made for what cannot
+// be: in f64, only a mean that was computed here has a low part.
+template <class F, typename A, class Body>
+inline NORMGRAD_ALWAYS void with_split(bool has_low, Body&& body) {
+  if constexpr (F::kHasRest) {
+    body(std::true_type());
+  } else if constexpr (!F::kCentres || std::is_same_v<A, double>) {
+    body(std::false_type());
+  } else if (has_low) {
+    body(std::true_type());
+  } else {
+    body(std::false_type());
+  }
+}
+
 // A constant in arithmetic type A. A NaN becomes the plain one: see store_alternate().
 template <typename A>
 inline A constant(double value) {

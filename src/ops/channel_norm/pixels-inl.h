@@ -129,11 +129,8 @@ class PixelLoops {
     T dy_pack[kChain][kLanes * kPackedTile];
     T x_pack[kChain][kLanes * kPackedTile];
     const auto add = [&] NORMGRAD_INLINE {
-      if (map.is_split) {
-        sums.template add<true>(block, map);
-      } else {
-        sums.template add<false>(block, map);
-      }
+      with_split<F, A>(map.is_split,
+                       [&](auto split) NORMGRAD_ATTR { sums.template add<split>(block, map); });
       block.steps = 0;
       block.is_full = true;
     };
@@ -168,11 +165,9 @@ class PixelLoops {
     };
     using Streamed = std::integral_constant<Stores, Stores::kStreamed>;
     using Cached = std::integral_constant<Stores, Stores::kCached>;
-    if (map.is_split) {
-      streamed ? write(std::true_type(), Streamed()) : write(std::true_type(), Cached());
-    } else {
-      streamed ? write(std::false_type(), Streamed()) : write(std::false_type(), Cached());
-    }
+    with_split<F, A>(map.is_split, [&](auto split) NORMGRAD_ATTR {
+      streamed ? write(split, Streamed()) : write(split, Cached());
+    });
   }
 
  private:

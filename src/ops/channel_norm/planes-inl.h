@@ -32,7 +32,7 @@ class PlaneLoops {
             ChannelSums to) const {
     using A = TermArithmetic<F, T>;
     Sums<A, F::kSums, kAlternates<T, A>> sums;
-    with_map<A>(*map, [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
+    with_map<F, A>(*map, [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
       each_segment_of<F>(tile, chunk, [&](const Segment& segment, Pointers at) NORMGRAD_INLINE {
         sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
           return value_of<F, split>(at.dy + i, at.x + i, m, step);
@@ -54,7 +54,7 @@ class PlaneLoops {
     const std::int64_t dy_later = to_next * dy_.channel_stride();
     const std::int64_t x_later = to_next * x_.channel_stride();
     const std::int64_t out_later = out_.n_stride();
-    with_map<A>(*map, [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
+    with_map<F, A>(*map, [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
       each_segment_of<F>(tile, chunk, [&](const Segment& segment, Pointers at) NORMGRAD_INLINE {
         T out_pack[kChannelChunk];
         T* const out = direct ? at.out : out_pack;
@@ -125,17 +125,13 @@ class PlaneLoops {
   }
 
   // body(map in every lane, whether the mean has a low part).
-  template <typename A, class Body>
+  template <class F, typename A, class Body>
   static NORMGRAD_ALWAYS void with_map(const ChannelMap<double>& map, Body&& body) {
     const double low = low_of_mean<A>(map);
     const ChannelMap<Vec<A>> m{all(constant<A>(map.mean)), all(constant<A>(low)),
                                all(constant<A>(map.scale)), all(constant<A>(map.c1)),
                                all(constant<A>(map.c2))};
-    if (low != 0) {
-      body(m, std::true_type());
-    } else {
-      body(m, std::false_type());
-    }
+    with_split<F, A>(low != 0, [&](auto split) NORMGRAD_INLINE { body(m, split); });
   }
 
   const ChannelSplit& split_;
