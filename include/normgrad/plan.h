@@ -53,7 +53,7 @@ struct ChannelSplit {
   std::int64_t chunk_l = 0;
   std::int64_t n_chunks = 0;
   std::int64_t l_chunks = 0;
-  bool across_channels = false;  // neighbouring elements are neighbouring channels
+  bool across_channels = false;  // walked from channel to channel, not from l to l
 };
 
 struct Plan {

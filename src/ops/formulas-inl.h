@@ -135,7 +135,8 @@ struct RmsNormOfRstd : RmsNorm {
 };
 
 // BatchNorm: the weight is constant along the reduction, so it stays outside the sums. Its formulas
-// say what they read of an element (dy, x, or x - mean, called x_mu) and what they make of it.
+// say what they read of an element (dy, x, or x - mean, called x_mu) and what they make of it. kHasRest:
+// the mean was computed here and may have a low part whatever the arithmetic.
 
 // A channel's constants; mean_low is what rounding left of the mean. Backward: scale = w*rstd, c1 = db/n, c2 = rstd*dw/n. Forward: scale = w*rstd,
 // c1 = b.

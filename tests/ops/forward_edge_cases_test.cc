@@ -2,6 +2,8 @@
 // variance, poison, what is absent, what is refused.
 #include <gtest/gtest.h>
 
+#include "normgrad/batch_norm.h"
+#include "normgrad/batch_norm_backward.h"
 #include "normgrad/last_error.h"
 #include "ops/examples.h"
 #include "ops/expectations.h"
@@ -225,6 +227,25 @@ TEST(Refused, WhatTheFormulasCannotUse) {
   expect_refused(broken(Form::kGatherStats,
                         [](Problem& p) { p.tensor[kCounts] = contiguous(Format::kF32, {3}); }),
                  "counts of other devices");
+}
+
+// With strides of 0 a shape may be larger than any memory; its sums are not.
+TEST(Sizes, MoreChannelsThanMemoryHoldsAreRefused) {
+  for (const int power : {59, 60, 61}) {
+    normgrad::Tensor x;
+    x.dtype = normgrad::DataType::kF16;
+    x.rank = 2;
+    x.shape[0] = 1;
+    x.shape[1] = std::int64_t{1} << power;
+    x.name = "x";
+    normgrad::BatchNorm forward;
+    forward.x = x;
+    normgrad::BatchNormBackward backward;
+    backward.x = backward.dy = x;
+    normgrad::Plan plan;
+    EXPECT_EQ(make_plan(forward, &plan), normgrad::Status::kBadShape) << power;
+    EXPECT_EQ(make_plan(backward, &plan), normgrad::Status::kBadShape) << power;
+  }
 }
 
 }  // namespace

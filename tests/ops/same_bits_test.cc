@@ -105,6 +105,37 @@ TEST_P(SameBits, WithAnyStrides) {
   });
 }
 
+// Channels-last, all tensors or some; tiles of channels whole and cut, with and without gaps between pixels.
+TEST_P(SameBits, WithChannelsLast) {
+  const auto [form, data] = GetParam();
+  if (!is_batch_norm(form)) return;
+  for (const Shape& shape :
+       {Shape{2, 300, 33}, Shape{3, 65, 40}, Shape{9, 257, 1}, Shape{4, 130, 5}, Shape{6, 24, 70},
+        Shape{3, 3, 9000}, Shape{2, 18, 4100}}) {
+    const Problem p = example(form, data, shape);
+    SCOPED_TRACE(title(p));
+    const Outputs expected = run_library(p, {1, normgrad::Isa::kPlain, 0});
+    ASSERT_EQ(expected.failure, "");
+    const Slot x = p.has(kX) ? kX : kXHat;
+    for (const Slot kept : {kSlotCount, p.big_output(), p.big_input(), x}) {  // stays row-major
+      for (const std::int64_t gap : {0, 5, 32}) {                             // between pixels
+        if (kept != kSlotCount && gap != 0) continue;
+        Problem last = p;
+        for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
+          TensorSpec& spec = last.tensor[slot];
+          if (slot == kept || !spec.present() || spec.shape != shape) continue;
+          const std::int64_t pixel = shape[1] + gap;
+          spec.strides = {pixel * shape[2], 1, pixel};
+        }
+        for (const normgrad::Isa isa : available_isas()) {
+          EXPECT_EQ(first_difference(p, run_library(last, {2, isa, 1}), expected), "")
+              << describe(last);
+        }
+      }
+    }
+  }
+}
+
 // An input with stride 0 is the same as one that holds the copies.
 TEST_P(SameBits, WithExpandedInputs) {
   const auto [form, data] = GetParam();

@@ -45,7 +45,7 @@ Status make_plan(const BatchNorm& p, Plan* plan) {
   NORMGRAD_TRY(check_sizes(made));
   NORMGRAD_TRY(check_outputs(made));
   split_channels(made, {kX, kY}, p.channel_axis);
-  if (p.training) reserve_totals(made);
+  if (p.training) NORMGRAD_TRY(reserve_totals(made));
   made.eps = p.eps;
   made.momentum = p.momentum;
   made.training = p.training;

@@ -38,7 +38,7 @@ Status make_plan(const BatchNormBackward& p, Plan* plan) {
   NORMGRAD_TRY(check_sizes(made));
   NORMGRAD_TRY(check_outputs(made));
   split_channels(made, {kDy, kX, kDx}, p.channel_axis);
-  reserve_totals(made);
+  NORMGRAD_TRY(reserve_totals(made));
   made.eps = p.eps;
   made.training = p.training;
   made.op = kName;

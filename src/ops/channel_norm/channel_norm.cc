@@ -62,18 +62,22 @@ void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axi
   split.l_chunks = ceil_div(split.l, split.chunk_l);
   split.n_chunks = ceil_div(split.n, split.chunk_n);
   split.across_channels =
-      split.channels > 1 && (split.l < kFewPixels || std::any_of(data.begin(), data.end(), [&](int a) {
-                               return has_channels_last(split, a);
-                             }));
+      split.channels > 1 &&
+      (split.l < kFewPixels ||
+       std::any_of(data.begin(), data.end(), [&](int a) { return has_channels_last(split, a); }));
 }
 
-void reserve_totals(Plan& plan) {
+Status reserve_totals(Plan& plan) {
   const ChannelSplit& split = plan.channel;
   constexpr std::int64_t kAlignment = 16;  // the workspace may begin anywhere
-  const std::int64_t totals = split.channels * split.n_chunks * split.l_chunks;
-  if (totals == 0) return;
-  plan.workspace_bytes =
-      static_cast<std::size_t>(totals) * sizeof(ChannelTotals) + std::size_t{kAlignment};
+  const Checked totals = Checked(split.channels) * split.n_chunks * split.l_chunks;
+  const Checked bytes = totals * std::int64_t{sizeof(ChannelTotals)} + kAlignment;
+  if (!bytes.ok()) {
+    return fail(Status::kBadShape, "%lld channels are more than memory can hold the sums of",
+                static_cast<long long>(split.channels));
+  }
+  plan.workspace_bytes = totals.value() == 0 ? 0 : static_cast<std::size_t>(bytes.value());
+  return Status::kOk;
 }
 
 }  // namespace normgrad

@@ -48,7 +48,7 @@ Status check_channel_shapes(const Tensor& x, int channel_axis,
 void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axis);
 
 // Workspace for the totals of every chunk of every channel.
-void reserve_totals(Plan& plan);
+Status reserve_totals(Plan& plan);
 
 }  // namespace normgrad
 

@@ -83,7 +83,9 @@ class ChannelNorm {
 
   void run_chunks() const {
     const std::int64_t tiles = loops_.tiles();
-    const bool at_once = op_.output_wanted() && !op_.output_needs_sums();
+    // An output that does not need the sums is written with the one sweep that they take.
+    const bool at_once =
+        Op::kPasses == 1 && op_.output_wanted() && !op_.output_needs_sums() && op_.sums_wanted();
     const auto write_chunk = [&](std::int64_t task) NORMGRAD_ATTR {
       const ChannelTile tile = loops_.tile(task % tiles);
       Maps maps;
@@ -103,7 +105,7 @@ class ChannelNorm {
       });
     }
     // Backwards: what the sums have read last is still in cache.
-    if (op_.output_wanted() && !(at_once && op_.sums_wanted())) {
+    if (op_.output_wanted() && !at_once) {
       cpu::parallel_for(tiles * chunks_, elements_, write_chunk, cpu::Order::kBackwards);
     }
     if (op_.sums_wanted()) store({0, split_.channels});
@@ -111,19 +113,17 @@ class ChannelNorm {
 
   ChannelTotals* totals(std::int64_t channel) const { return totals_ + channel * chunks_; }
 
-  // With no sums wanted there is no workspace.
-  const ChannelTotals& total(std::int64_t channel) const {
-    static constexpr ChannelTotals kNone{};
-    return op_.sums_wanted() ? totals(channel)[0] : kNone;
-  }
   void set_maps(int pass, ChannelTile tile, Maps& maps) const {
+    static constexpr ChannelTotals kNone{};
+    const bool needs_totals = pass < Op::kPasses || op_.output_needs_sums();
     for (std::int64_t i = 0; i < tile.count; ++i) {
+      const std::int64_t channel = tile.first + i;
       maps[i] = {};
-      op_.set_map(pass, tile.first + i, total(tile.first + i), maps[i]);
+      op_.set_map(pass, channel, needs_totals ? totals(channel)[0] : kNone, maps[i]);
     }
   }
   void store(ChannelTile tile) const {
-    for (std::int64_t c = tile.first; c < tile.first + tile.count; ++c) op_.store(c, total(c));
+    for (std::int64_t c = tile.first; c < tile.first + tile.count; ++c) op_.store(c, totals(c)[0]);
   }
 
   // A pass of one sum writes the total of its number, one of two sums both.

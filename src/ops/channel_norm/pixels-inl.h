@@ -21,7 +21,7 @@
 
 NORMGRAD_TARGET_BEGIN
 
-// Elements of a long pixel: 16 pixels of at most 32 channels.
+// The most elements of a long pixel: 16 pixels of 32 channels.
 inline constexpr std::int64_t kLongPixel = kLanes * 32;
 
 // The constants of a tile's channels as arithmetic type A has them, an array for each. kAlternating: in the
@@ -98,8 +98,7 @@ class PixelLoops {
         x_(split, arguments.x, data),
         out_(split, arguments.out, data) {
     const std::int64_t chunks = split.n_chunks * split.l_chunks;
-    const bool direct =
-        dy_.direct() && x_.direct() && (data[arguments.out] == nullptr || out_.direct());
+    const bool direct = dy_.direct() && x_.direct() && (out_.is_absent() || out_.direct());
     tile_ = std::min(split.channels, direct ? kChannelTile : kPackedTile);
     while (tile_ > kLine && tiles() * chunks < threads())
       tile_ = ceil_div(tile_, 2 * kLine) * kLine;
@@ -128,7 +127,7 @@ class PixelLoops {
     block.x_ahead = x_.ahead(kChain * kLanes);
     T dy_pack[kChain][kLanes * kPackedTile];
     T x_pack[kChain][kLanes * kPackedTile];
-    const auto add = [&] NORMGRAD_INLINE {
+    const auto add = [&]() NORMGRAD_INLINE {
       with_split<F, A>(map.is_split,
                        [&](auto split) NORMGRAD_ATTR { sums.template add<split>(block, map); });
       block.steps = 0;
@@ -180,7 +179,11 @@ class PixelLoops {
     Data(const ChannelSplit& split, int argument, void* const* data)
         : split_(split), argument_(argument), data_(static_cast<T*>(data[argument])) {}
 
-    bool direct() const { return split_.channel_strides[argument_] == 1 && split_.rank <= 1; }
+    // Read or written in place; false where there is nothing.
+    bool direct() const {
+      return data_ != nullptr && split_.channel_strides[argument_] == 1 && split_.rank <= 1;
+    }
+    bool is_absent() const { return data_ == nullptr; }
     bool has_gaps() const {
       return !direct() || split_.rank == 0 || split_.strides[argument_][0] != split_.channels;
     }
@@ -191,11 +194,20 @@ class PixelLoops {
     }
     // How far on the pixel lies that comes so many pixels later; 0 if that is not worth a thought.
     std::int64_t ahead(std::int64_t pixels) const {
+      constexpr std::int64_t kFar = std::int64_t{1} << 32;
       if (!direct()) return 0;
-      return split_.rank == 0 ? ceil_div(pixels, kLanes) * split_.n_strides[argument_]
-                              : pixels * split_.strides[argument_][0];
+      const std::int64_t stride =
+          split_.rank == 0 ? split_.n_strides[argument_] : split_.strides[argument_][0];
+      if (stride < -kFar || stride > kFar) return 0;
+      return (split_.rank == 0 ? ceil_div(pixels, kLanes) : pixels) * stride;
     }
-    T* first(const Segment& step) const { return data_ + offset_of(split_, argument_, step); }
+    // A pixel's address and the way to the next, if direct().
+    T* first(const Segment& step) const {
+      return direct() ? data_ + offset_of(split_, argument_, step) : nullptr;
+    }
+    std::int64_t to_next() const {
+      return direct() && split_.rank == 1 ? split_.strides[argument_][0] : 0;
+    }
     // Every pixel of the tile begins at a multiple of 32 bytes.
     bool is_aligned(ChannelTile tile) const {
       constexpr std::int64_t kElements = 32 / sizeof(T);
@@ -204,7 +216,6 @@ class PixelLoops {
              split_.n_strides[argument_] % kElements == 0;
     }
     const T* packed(const Segment& step, ChannelTile tile, T* pack) const {
-      if (direct()) return first(step);
       each_element(step, tile, [&](std::int64_t at, std::int64_t offset) {
         pack[at] = cpu::read(data_ + offset);
       });
@@ -381,8 +392,8 @@ class PixelLoops {
   };
 
   bool is_long_pixel(std::initializer_list<const Data*> data) const {
-    return kLanes * split_.channels <= kLongPixel && split_.channels <= kLine &&
-           split_.l >= kLanes &&
+    static_assert(kLanes * kLine <= kLongPixel);
+    return split_.channels <= kLine && split_.l >= kLanes &&
            std::none_of(data.begin(), data.end(), [](const Data* d) { return d->has_gaps(); });
   }
 
@@ -402,16 +413,15 @@ class PixelLoops {
   template <class Body>
   NORMGRAD_ALWAYS void each_run_of(std::int64_t longest, ChannelTile tile, std::int64_t chunk,
                                    Body&& body) const {
-    const std::int64_t dy_stride = dy_.pixel_stride(tile), x_stride = x_.pixel_stride(tile);
-    const std::int64_t out_stride = out_.pixel_stride(tile);
     each_segment(split_, tile.first, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
       Pointers at{dy_.first(segment), x_.first(segment), out_.first(segment)};
       for (std::int64_t l = 0; l < segment.count; l += longest) {
         const std::int64_t pixels = std::min(longest, segment.count - l);
         body(Segment{segment.n, segment.channel, segment.l + l, pixels}, at);
-        at.dy += longest * dy_stride;
-        at.x += longest * x_stride;
-        at.out += longest * out_stride;
+        if (l + longest >= segment.count) break;  // what is beyond may be no address
+        at.dy += longest * dy_.to_next();
+        at.x += longest * x_.to_next();
+        at.out += longest * out_.to_next();
       }
     });
   }

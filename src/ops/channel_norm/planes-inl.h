@@ -51,9 +51,9 @@ class PlaneLoops {
     const bool direct = out_.together();
     const std::int64_t to_next =
         next < 0 || next >= split_.channels || !direct ? 0 : next - tile.first;
-    const std::int64_t dy_later = to_next * dy_.channel_stride();
-    const std::int64_t x_later = to_next * x_.channel_stride();
-    const std::int64_t out_later = out_.n_stride();
+    const std::int64_t dy_later = dy_.together() ? to_next * dy_.channel_stride() : 0;
+    const std::int64_t x_later = x_.together() ? to_next * x_.channel_stride() : 0;
+    const std::int64_t out_later = direct && split_.n > 1 ? out_.n_stride() : 0;
     with_map<F, A>(*map, [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
       each_segment_of<F>(tile, chunk, [&](const Segment& segment, Pointers at) NORMGRAD_INLINE {
         T out_pack[kChannelChunk];
@@ -79,10 +79,13 @@ class PlaneLoops {
     Data(const ChannelSplit& split, int argument, void* const* data)
         : split_(split), argument_(argument), data_(static_cast<T*>(data[argument])) {}
 
-    bool together() const { return lies_together(split_, argument_); }
+    // Its segments are read or written in place; false where there is nothing.
+    bool together() const { return data_ != nullptr && lies_together(split_, argument_); }
     std::int64_t n_stride() const { return split_.n_strides[argument_]; }
     std::int64_t channel_stride() const { return split_.channel_strides[argument_]; }
-    T* first(const Segment& segment) const { return data_ + offset_of(split_, argument_, segment); }
+    T* first(const Segment& segment) const {
+      return together() ? data_ + offset_of(split_, argument_, segment) : nullptr;
+    }
     const T* packed(const Segment& segment, T* pack) const {
       pack_segment(split_, argument_, segment, data_, pack);
       return pack;
@@ -106,16 +109,19 @@ class PlaneLoops {
   template <class F, class Body>
   NORMGRAD_ALWAYS void each_segment_of(ChannelTile tile, std::int64_t chunk, Body&& body) const {
     const bool dy_together = dy_.together(), x_together = x_.together();
+    const bool out_together = out_.together();
     Pointers at{nullptr, nullptr, nullptr};
+    bool is_first = true;
     each_segment(split_, tile.first, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
       T dy_pack[kChannelChunk];
       T x_pack[kChannelChunk];
-      if (at.dy == nullptr) {
+      if (is_first) {
         at = {dy_.first(segment), x_.first(segment), out_.first(segment)};
+        is_first = false;
       } else {
-        at.dy += dy_.n_stride();
-        at.x += x_.n_stride();
-        at.out += out_.n_stride();
+        at.dy += dy_together ? dy_.n_stride() : 0;
+        at.x += x_together ? x_.n_stride() : 0;
+        at.out += out_together ? out_.n_stride() : 0;
       }
       Pointers given = at;
       if (F::kReadsDy && !dy_together) given.dy = dy_.packed(segment, dy_pack);
