@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "cpu/vectors-inl.h"
+#include "cpu/steps-inl.h"
 
 NORMGRAD_TARGET_BEGIN
 

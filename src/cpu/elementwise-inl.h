@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "cpu/cache.h"
-#include "cpu/vectors-inl.h"
+#include "cpu/steps-inl.h"
 
 NORMGRAD_TARGET_BEGIN
 

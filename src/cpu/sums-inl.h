@@ -12,7 +12,7 @@
 #include <array>
 
 #include "cpu/pairwise.h"
-#include "cpu/vectors-inl.h"
+#include "cpu/steps-inl.h"
 
 NORMGRAD_TARGET_BEGIN
 

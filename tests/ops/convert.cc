@@ -3,7 +3,7 @@
 #include "ops/convert.h"
 
 #include "cpu/target-inl.h"
-#include "cpu/vectors-inl.h"
+#include "cpu/steps-inl.h"
 
 NORMGRAD_TARGET_BEGIN
 
