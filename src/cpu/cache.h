@@ -14,7 +14,13 @@ std::int64_t last_level_cache_bytes();
 NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 
 // Starts to bring a cache line into L2, where it is kept until its turn comes.
-inline void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
+inline void prefetch(const void* address) {
+#if defined(__x86_64__)
+  __asm__ volatile("prefetcht1 %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 0, 2);
+#endif
+}
 // The same for one that will be written. By name: the compiler's own falls back to a prefetch for reading unless it may
 // assume the instruction, which does nothing where a processor lacks it.
 inline void prefetch_to_write(const void* address) {
