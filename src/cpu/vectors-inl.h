@@ -79,16 +79,25 @@ template <typename A>
 HWY_INLINE Vec<A> minus(Vec<A> a, Vec<A> b) {
   return {hn::MulSub(a.v, hn::Set(Tag<A>(), A{1}), b.v)};
 }
-// a*b - c for a and b that f32 has: f64 has their product exactly, so that fusing changes no bit.
+// a*b - c and a*b + c for a and b that f32 has: f64 has their product exactly, so that fusing changes no bit.
 template <typename A>
 HWY_INLINE Vec<A> product_minus(Vec<A> a, Vec<A> b, Vec<A> c) {
   if constexpr (std::is_same_v<A, double>) return {hn::MulSub(a.v, b.v, c.v)};
   return a * b - c;
 }
+template <typename A>
+HWY_INLINE Vec<A> product_plus(Vec<A> a, Vec<A> b, Vec<A> c) {
+  if constexpr (std::is_same_v<A, double>) return {hn::MulAdd(a.v, b.v, c.v)};
+  return a * b + c;
+}
 #else
 template <typename A>
 HWY_INLINE Vec<A> product_minus(Vec<A> a, Vec<A> b, Vec<A> c) {
   return a * b - c;
+}
+template <typename A>
+HWY_INLINE Vec<A> product_plus(Vec<A> a, Vec<A> b, Vec<A> c) {
+  return a * b + c;
 }
 template <typename A>
 HWY_INLINE Vec<A> plus(Vec<A> a, Vec<A> b) {
@@ -144,17 +153,31 @@ inline constexpr bool kConverts = std::is_same_v<T, float> ||
                                    (std::is_same_v<T, BFloat> ||
                                     (std::is_same_v<T, Half> && kConvertsHalf)));
 
+// Whether at least its numbers become vectors of A without a detour through memory.
+template <typename A, typename T>
+inline constexpr bool kPromotes = kConverts<A, T> || kConverts<float, T>;
+
 template <typename A, typename T>
 using NarrowTag = Narrow<typename LaneOf<T>::Type, A>;
 
 template <typename A, typename T>
 HWY_INLINE Vec<A> promote(hn::Vec<NarrowTag<A, T>> narrow) {
   const Tag<A> d;
-  if constexpr (std::is_same_v<T, BFloat>) {
-    const hn::RebindToUnsigned<Tag<A>> d32;
-    return {hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, narrow)))};
+  const Narrow<float, A> d32;
+  const auto in_f32 = [&]() NORMGRAD_INLINE {
+    if constexpr (std::is_same_v<T, BFloat>) {
+      const Narrow<std::uint32_t, A> bits;
+      return hn::BitCast(d32, hn::ShiftLeft<16>(hn::PromoteTo(bits, narrow)));
+    } else if constexpr (std::is_same_v<T, Half>) {
+      return hn::PromoteTo(d32, narrow);
+    } else {
+      return narrow;
+    }
+  }();
+  if constexpr (std::is_same_v<A, float>) {
+    return {in_f32};
   } else {
-    return {hn::PromoteTo(d, narrow)};
+    return {hn::PromoteTo(d, in_f32)};
   }
 }
 
@@ -164,7 +187,7 @@ HWY_INLINE Vec<A> load(const T* from) {
   const Tag<A> d;
   if constexpr (std::is_same_v<A, T>) {
     return {hn::LoadU(d, from)};
-  } else if constexpr (kConverts<A, T>) {
+  } else if constexpr (kPromotes<A, T>) {
     using Lane = typename LaneOf<T>::Type;
     return promote<A, T>(hn::LoadU(NarrowTag<A, T>(), reinterpret_cast<const Lane*>(from)));
   } else {

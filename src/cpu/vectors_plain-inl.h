@@ -68,6 +68,10 @@ inline Vec<A> product_minus(const Vec<A>& a, const Vec<A>& b, const Vec<A>& c) {
   return a * b - c;
 }
 template <typename A>
+inline Vec<A> product_plus(const Vec<A>& a, const Vec<A>& b, const Vec<A>& c) {
+  return a * b + c;
+}
+template <typename A>
 inline Vec<A> keep_first(const Vec<A>& a, std::int64_t count) {
   return each<A>([&](std::int64_t j) { return j < count ? a.lane[j] : A{0}; });
 }

@@ -68,9 +68,10 @@ struct LayerNormOfXHat {
   static NORMGRAD_ALWAYS V dx(V dy, V w, V x_hat, const RowMap<V>& map) {
     return (product_minus(dy, w, map.c1) - x_hat * map.c2) * map.rstd;
   }
+  // The sum for dw, one row on.
   template <class V>
-  static NORMGRAD_ALWAYS std::array<V, 2> column_terms(V dy, V x_hat, const RowMap<V>&) {
-    return {dy * x_hat, dy};
+  static NORMGRAD_ALWAYS V plus_weight_term(V sum, V dy, V x_hat, const RowMap<V>&) {
+    return product_plus(dy, x_hat, sum);
   }
 };
 
@@ -79,6 +80,10 @@ struct LayerNormOfX : LayerNormOfXHat {
   template <class V>
   static NORMGRAD_ALWAYS V x_hat(V x, const RowMap<V>& map) {
     return centred(x, map.mean, map.mean_low) * map.rstd;
+  }
+  template <class V>
+  static NORMGRAD_ALWAYS V plus_weight_term(V sum, V dy, V x_hat, const RowMap<V>&) {
+    return sum + dy * x_hat;
   }
 };
 
@@ -114,8 +119,8 @@ struct RmsNorm {
     return map.rstd * product_minus(dy, w, x * map.c2);
   }
   template <class V>
-  static NORMGRAD_ALWAYS std::array<V, 1> column_terms(V dy, V x, const RowMap<V>& map) {
-    return {(dy * x) * map.rstd};
+  static NORMGRAD_ALWAYS V plus_weight_term(V sum, V dy, V x, const RowMap<V>& map) {
+    return sum + (dy * x) * map.rstd;
   }
 };
 

@@ -124,8 +124,8 @@ class RowApply {
         const Vec<B> dy = load<B>(dy_at + kAt, step);
         const Vec<B> x_hat = F::x_hat(load<B>(x_at + kAt, step), m);
         out[v] = F::dx(dy, load_weights<B, T>(weights, column + kAt, step), x_hat, m);
-        const auto term = F::column_terms(dy, x_hat, m);
-        unroll<kColumnSums>([&](auto k) NORMGRAD_INLINE { sums.add(k, v, term[k]); });
+        sums.part[0][v] = F::plus_weight_term(sums.part[0][v], dy, x_hat, m);
+        if constexpr (kColumnSums == 2) sums.part[1][v] = sums.part[1][v] + dy;
         if constexpr (kStrip == 1) {
           store(out[v], dx_at, size);
         } else if constexpr (v % 2 == 1 && kAlternating) {
