@@ -61,9 +61,7 @@ class ChannelNorm {
 
   // A thread takes all chunks of some channels: what it has summed it still has in its cache. Else
   // threads share all chunks of all channels.
-  bool takes_whole_tiles() const {
-    return chunks_ == 1 || (!split_.across_channels && split_.channels >= kFewChannels);
-  }
+  bool takes_whole_tiles() const { return chunks_ == 1 || loops_.takes_whole_tiles(); }
 
   void run_tile(ChannelTile tile, std::int64_t next) const {
     if (op_.sums_wanted()) {
@@ -90,7 +88,7 @@ class ChannelNorm {
       const ChannelTile tile = loops_.tile(task % tiles);
       Maps maps;
       set_maps(Op::kPasses, tile, maps);
-      write(tile, task / tiles, maps, split_.channels);
+      write(tile, task / tiles, maps, -1);
       end_stores(stores_);
     };
     if (op_.sums_wanted()) {

@@ -41,6 +41,8 @@ class PixelLoops {
     return {first, std::min(tile_, split_.channels - first)};
   }
 
+  bool takes_whole_tiles() const { return false; }
+
   // Adds up one chunk of each of the tile's channels.
   template <class F>
   void sums(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* maps,

@@ -1,6 +1,7 @@
 // The walk along a channel: where neighbouring elements belong to one channel (row-major). A chunk is
 // walked in segments: consecutive l of one n. A segment that does not lie together in memory is packed
-// first.
+// first. Short segments of neighbouring channels, which lie side by side, are walked one after the other, so that memory
+// is read a page at a time.
 #if defined(NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H
 #undef NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H
@@ -9,7 +10,9 @@
 #endif
 
 #include <algorithm>
+#include <new>
 
+#include "core/sizes.h"
 #include "ops/channel_norm/element-inl.h"
 
 NORMGRAD_TARGET_BEGIN
@@ -21,41 +24,64 @@ class PlaneLoops {
       : split_(split),
         dy_(split, arguments.dy, data),
         x_(split, arguments.x, data),
-        out_(split, arguments.out, data) {}
+        out_(split, arguments.out, data) {
+    constexpr std::int64_t kPage = 4096;
+    const auto size = static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t segment = std::max(std::int64_t{1}, split.chunk_l * size);
+    const std::int64_t page = std::clamp(kPage / segment, std::int64_t{1}, kMostChannels);
+    // Channels whose two inputs a quarter of a thread's cache holds between their first and their second reading.
+    const std::int64_t channel = std::max(std::int64_t{1}, split.n * split.l * size);
+    const std::int64_t held = cpu::last_level_cache_bytes() / (8 * threads()) / channel;
+    whole_tiles_ = split.channels >= kFewChannels && 2 * held >= page;
+    tile_ = whole_tiles_ ? std::clamp(held, std::int64_t{1}, page) : page;
+    while (tile_ > 1 && tiles() < 4 * threads()) tile_ /= 2;
+  }
 
-  std::int64_t tiles() const { return split_.channels; }
-  ChannelTile tile(std::int64_t index) const { return {index, 1}; }
+  std::int64_t tiles() const { return ceil_div(split_.channels, tile_); }
+  ChannelTile tile(std::int64_t index) const {
+    const std::int64_t first = index * tile_;
+    return {first, std::min(tile_, split_.channels - first)};
+  }
+  // A thread takes all chunks of some channels: what it has summed it still has in its cache.
+  bool takes_whole_tiles() const { return whole_tiles_; }
 
-  // Adds up one chunk of the tile's channel.
+  // Adds up one chunk of each of the tile's channels.
   template <class F>
-  void sums(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* map,
+  void sums(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* maps,
             ChannelSums to) const {
     using A = TermArithmetic<F, T>;
-    Sums<A, F::kSums, kAlternates<T, A>> sums;
-    with_map<F, A>(*map, [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
-      each_segment_of<F>(tile, chunk, [&](const Segment& segment, Pointers at) NORMGRAD_INLINE {
-        sums.walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+    using OfChannel = Sums<A, F::kSums, kAlternates<T, A>>;
+    alignas(OfChannel) std::byte room[kMostChannels * sizeof(OfChannel)];
+    auto* const sums = reinterpret_cast<OfChannel*>(room);
+    for (std::int64_t c = 0; c < tile.count; ++c) new (sums + c) OfChannel;
+    each_segment_of<F>(tile, chunk, [&](std::int64_t c, const Segment& segment, Pointers at)
+                                        NORMGRAD_INLINE {
+      with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
+        sums[c].walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
           return value_of<F, split>(at.dy + i, at.x + i, m, step);
         });
       });
     });
-    const std::array<double, F::kSums> total = sums.finish();
-    std::copy_n(total.data(), F::kSums, to.at);
+    for (std::int64_t c = 0; c < tile.count; ++c) {
+      const std::array<double, F::kSums> total = sums[c].finish();
+      std::copy_n(total.data(), F::kSums, to.at + c * to.stride);
+    }
   }
 
-  // Writes the output of one chunk. Meanwhile the same chunk of channel `next` is fetched from memory.
+  // Writes the output of one chunk. Meanwhile the same chunk of tile `next` is fetched from memory.
   template <class F>
-  void write(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* map, Stores stores,
+  void write(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* maps, Stores stores,
              std::int64_t next) const {
     using A = Arithmetic<T>;
     const bool direct = out_.together();
     const std::int64_t to_next =
-        next < 0 || next >= split_.channels || !direct ? 0 : next - tile.first;
+        next < 0 || next >= tiles() || !direct ? 0 : next * tile_ - tile.first;
     const std::int64_t dy_later = dy_.together() ? to_next * dy_.channel_stride() : 0;
     const std::int64_t x_later = x_.together() ? to_next * x_.channel_stride() : 0;
     const std::int64_t out_later = direct && split_.n > 1 ? out_.n_stride() : 0;
-    with_map<F, A>(*map, [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
-      each_segment_of<F>(tile, chunk, [&](const Segment& segment, Pointers at) NORMGRAD_INLINE {
+    each_segment_of<F>(tile, chunk, [&](std::int64_t c, const Segment& segment, Pointers at)
+                                        NORMGRAD_INLINE {
+      with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
         T out_pack[kChannelChunk];
         T* const out = direct ? at.out : out_pack;
         elementwise<A>(
@@ -73,6 +99,8 @@ class PlaneLoops {
   }
 
  private:
+  static constexpr std::int64_t kMostChannels = 16;  // of a tile
+
   // Where an argument's segments lie.
   class Data {
    public:
@@ -106,13 +134,17 @@ class PlaneLoops {
     const T* x;
     T* out;  // if it lies together
   };
+  // body(channel of the tile, segment, pointers): all channels of an n before the next.
   template <class F, class Body>
   NORMGRAD_ALWAYS void each_segment_of(ChannelTile tile, std::int64_t chunk, Body&& body) const {
     const bool dy_together = dy_.together(), x_together = x_.together();
     const bool out_together = out_.together();
+    const std::int64_t dy_step = dy_together ? dy_.channel_stride() : 0;
+    const std::int64_t x_step = x_together ? x_.channel_stride() : 0;
+    const std::int64_t out_step = out_together ? out_.channel_stride() : 0;
     Pointers at{nullptr, nullptr, nullptr};
     bool is_first = true;
-    each_segment(split_, tile.first, chunk, [&](const Segment& segment) NORMGRAD_INLINE {
+    each_segment(split_, tile.first, chunk, [&](Segment segment) NORMGRAD_INLINE {
       T dy_pack[kChannelChunk];
       T x_pack[kChannelChunk];
       if (is_first) {
@@ -123,10 +155,12 @@ class PlaneLoops {
         at.x += x_together ? x_.n_stride() : 0;
         at.out += out_together ? out_.n_stride() : 0;
       }
-      Pointers given = at;
-      if (F::kReadsDy && !dy_together) given.dy = dy_.packed(segment, dy_pack);
-      if (F::kReadsX && !x_together) given.x = x_.packed(segment, x_pack);
-      body(segment, given);
+      for (std::int64_t c = 0; c < tile.count; ++c, ++segment.channel) {
+        Pointers given{at.dy + c * dy_step, at.x + c * x_step, at.out + c * out_step};
+        if (F::kReadsDy && !dy_together) given.dy = dy_.packed(segment, dy_pack);
+        if (F::kReadsX && !x_together) given.x = x_.packed(segment, x_pack);
+        body(c, segment, given);
+      }
     });
   }
 
@@ -142,6 +176,8 @@ class PlaneLoops {
 
   const ChannelSplit& split_;
   Data dy_, x_, out_;
+  std::int64_t tile_;
+  bool whole_tiles_;
 };
 
 NORMGRAD_TARGET_END
