@@ -1,7 +1,7 @@
 // The walk along a channel: where neighbouring elements belong to one channel (row-major). A chunk is
 // walked in segments: consecutive l of one n. A segment that does not lie together in memory is packed
 // first. Short segments of neighbouring channels, which lie side by side, are walked one after the other, so that memory
-// is read a page at a time.
+// is read in long runs.
 #if defined(NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H
 #undef NORMGRAD_OPS_CHANNEL_NORM_PLANES_INL_H
@@ -25,15 +25,15 @@ class PlaneLoops {
         dy_(split, arguments.dy, data),
         x_(split, arguments.x, data),
         out_(split, arguments.out, data) {
-    constexpr std::int64_t kPage = 4096;
+    constexpr std::int64_t kRun = 16384;  // bytes that are worth a jump
     const auto size = static_cast<std::int64_t>(sizeof(T));
     const std::int64_t segment = std::max(std::int64_t{1}, split.chunk_l * size);
-    const std::int64_t page = std::clamp(kPage / segment, std::int64_t{1}, kMostChannels);
+    const std::int64_t together = std::clamp(kRun / segment, std::int64_t{1}, kMostChannels);
     // Channels whose two inputs a quarter of a thread's cache holds between their first and their second reading.
     const std::int64_t channel = std::max(std::int64_t{1}, split.n * split.l * size);
     const std::int64_t held = cpu::last_level_cache_bytes() / (8 * threads()) / channel;
-    whole_tiles_ = split.channels >= kFewChannels && 2 * held >= page;
-    tile_ = whole_tiles_ ? std::clamp(held, std::int64_t{1}, page) : page;
+    whole_tiles_ = split.channels >= kFewChannels && 2 * held >= together;
+    tile_ = whole_tiles_ ? std::clamp(held, std::int64_t{1}, together) : together;
     while (tile_ > 1 && tiles() < 4 * threads()) tile_ /= 2;
   }
 
@@ -99,7 +99,7 @@ class PlaneLoops {
   }
 
  private:
-  static constexpr std::int64_t kMostChannels = 16;  // of a tile
+  static constexpr std::int64_t kMostChannels = 32;  // of a tile
 
   // Where an argument's segments lie.
   class Data {
