@@ -31,8 +31,8 @@
 
 #else
 
-// Off: AVX-512 until a machine that has it has run the tests; SSSE3, which no processor without
-// SSE4 is worth.
+// Off: AVX-512, which gained nothing (docs/architecture.md); SSSE3, which no processor without SSE4 is
+// worth.
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3 | HWY_AVX3_DL)
 #endif
