@@ -54,14 +54,14 @@ class PlaneLoops {
     alignas(OfChannel) std::byte room[kMostChannels * sizeof(OfChannel)];
     auto* const sums = reinterpret_cast<OfChannel*>(room);
     for (std::int64_t c = 0; c < tile.count; ++c) new (sums + c) OfChannel;
-    each_segment_of<F>(tile, chunk, [&](std::int64_t c, const Segment& segment, Pointers at)
-                                        NORMGRAD_INLINE {
-      with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
-        sums[c].walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-          return value_of<F, split>(at.dy + i, at.x + i, m, step);
+    each_segment_of<F>(
+        tile, chunk, [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
+          with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
+            sums[c].walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+              return value_of<F, split>(at.dy + i, at.x + i, m, step);
+            });
+          });
         });
-      });
-    });
     for (std::int64_t c = 0; c < tile.count; ++c) {
       const std::array<double, F::kSums> total = sums[c].finish();
       std::copy_n(total.data(), F::kSums, to.at + c * to.stride);
@@ -79,23 +79,23 @@ class PlaneLoops {
     const std::int64_t dy_later = dy_.together() ? to_next * dy_.channel_stride() : 0;
     const std::int64_t x_later = x_.together() ? to_next * x_.channel_stride() : 0;
     const std::int64_t out_later = direct && split_.n > 1 ? out_.n_stride() : 0;
-    each_segment_of<F>(tile, chunk, [&](std::int64_t c, const Segment& segment, Pointers at)
-                                        NORMGRAD_INLINE {
-      with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
-        T out_pack[kChannelChunk];
-        T* const out = direct ? at.out : out_pack;
-        elementwise<A>(
-            segment.count, out, direct ? stores : Stores::kCached,
-            [&](std::int64_t i, auto step)
-                NORMGRAD_INLINE { return value_of<F, split>(at.dy + i, at.x + i, m, step); },
-            [&](std::int64_t i) NORMGRAD_INLINE {
-              if (F::kReadsDy) cpu::prefetch(at.dy + i + dy_later);
-              if (F::kReadsX) cpu::prefetch(at.x + i + x_later);
-              if (stores == Stores::kCached) cpu::prefetch_to_write(out + i + out_later);
-            });
-        if (!direct) out_.unpack(segment, out_pack);
-      });
-    });
+    each_segment_of<F>(
+        tile, chunk, [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
+          with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
+            T out_pack[kChannelChunk];
+            T* const out = direct ? at.out : out_pack;
+            elementwise<A>(
+                segment.count, out, direct ? stores : Stores::kCached,
+                [&](std::int64_t i, auto step)
+                    NORMGRAD_INLINE { return value_of<F, split>(at.dy + i, at.x + i, m, step); },
+                [&](std::int64_t i) NORMGRAD_INLINE {
+                  if (F::kReadsDy) cpu::prefetch(at.dy + i + dy_later);
+                  if (F::kReadsX) cpu::prefetch(at.x + i + x_later);
+                  if (stores == Stores::kCached) cpu::prefetch_to_write(out + i + out_later);
+                });
+            if (!direct) out_.unpack(segment, out_pack);
+          });
+        });
   }
 
  private:
