@@ -6,6 +6,7 @@
 #include <aclnnop/aclnn_ops_nn.h>
 
 #include <optional>
+#include <sstream>
 
 #include "describe.h"
 #include "drafts.h"
@@ -402,17 +403,20 @@ int second_phase(const Call& call, void* workspace, std::uint64_t size, aclOpExe
 }
 
 std::string text(const Call& call) {
-  std::string out = "operator " + std::to_string(static_cast<int>(call.api));
+  std::ostringstream out;
+  out << "operator " << static_cast<int>(call.api);
   for (const Draft& t : call.t) {
-    out += t.null ? "\n  null"
-                  : "\n  type " + std::to_string(t.dtype) + " format " + std::to_string(t.format) +
-                        " offset " + std::to_string(t.offset) + " shape/strides";
-    if (t.null) continue;
-    for (std::size_t d = 0; d < t.shape.size(); ++d) {
-      out += " " + std::to_string(t.shape[d]) + "/" + std::to_string(t.strides[d]);
+    out << "\n  ";
+    if (t.null) {
+      out << "null";
+      continue;
     }
+    out << "type " << t.dtype << " format " << t.format << " offset " << t.offset
+        << " shape/strides";
+    for (std::size_t d = 0; d < t.shape.size(); ++d)
+      out << " " << t.shape[d] << "/" << t.strides[d];
   }
-  return out;
+  return out.str();
 }
 
 }  // namespace
