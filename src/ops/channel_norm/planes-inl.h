@@ -25,15 +25,17 @@ class PlaneLoops {
         dy_(split, arguments.dy, data),
         x_(split, arguments.x, data),
         out_(split, arguments.out, data) {
-    constexpr std::int64_t kRun = 16384;  // bytes that are worth a jump
+    constexpr std::int64_t kRun = 16384;       // bytes that are worth a jump
+    constexpr std::int64_t kNear = 512 << 10;  // bytes that stay in a thread's own cache
     const auto size = static_cast<std::int64_t>(sizeof(T));
     const std::int64_t segment = std::max(std::int64_t{1}, split.chunk_l * size);
     const std::int64_t together = std::clamp(kRun / segment, std::int64_t{1}, kMostChannels);
-    // Channels whose two inputs a quarter of a thread's cache holds between their first and their second reading.
+    // Both inputs of a channel are read twice: by one thread, if its share of the cache holds them in between. Short
+    // segments far apart do not come back at full speed from there.
     const std::int64_t channel = std::max(std::int64_t{1}, split.n * split.l * size);
-    const std::int64_t held = cpu::last_level_cache_bytes() / (8 * threads()) / channel;
-    whole_tiles_ = split.channels >= kFewChannels && 2 * held >= together;
-    tile_ = whole_tiles_ ? std::clamp(held, std::int64_t{1}, together) : together;
+    const std::int64_t share = cpu::last_level_cache_bytes() / (2 * threads());
+    whole_tiles_ = split.channels >= kFewChannels && channel <= share / (together > 1 ? 8 : 2);
+    tile_ = whole_tiles_ ? std::clamp(kNear / 2 / channel, std::int64_t{1}, together) : together;
     while (tile_ > 1 && tiles() < 4 * threads()) tile_ /= 2;
   }
 
