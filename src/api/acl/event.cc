@@ -24,11 +24,7 @@ int create(aclrtEvent* handle, std::uint32_t flag) {
 
 int destroy(aclrtEvent handle) {
   if (handle == nullptr) return refuse_null("event");
-  for (const std::shared_ptr<Context>& context : all_contexts()) {
-    const std::lock_guard lock(context->mutex);
-    if (context->events.erase(handle) != 0) return ACL_SUCCESS;
-  }
-  return refuse_dead("event", handle);
+  return take_event(handle) != nullptr ? ACL_SUCCESS : refuse_dead("event", handle);
 }
 
 std::shared_ptr<const Recording> recording_of(Event& event) {

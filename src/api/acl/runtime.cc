@@ -126,11 +126,23 @@ void release_everything(WorkFailure* failure) {
   }
 }
 
+// These two allocate nothing: what is to be released can be released when memory has run out.
 std::shared_ptr<Event> find_event(const void* handle) {
-  for (const std::shared_ptr<Context>& context : all_contexts()) {
+  const std::lock_guard lock_books(books().mutex);
+  for (const auto& [address, context] : books().contexts) {
     const std::lock_guard lock(context->mutex);
     const auto found = context->events.find(handle);
     if (found != context->events.end()) return found->second;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Event> take_event(const void* handle) {
+  const std::lock_guard lock_books(books().mutex);
+  for (const auto& [address, context] : books().contexts) {
+    const std::lock_guard lock(context->mutex);
+    auto entry = context->events.extract(handle);
+    if (!entry.empty()) return std::move(entry.mapped());
   }
   return nullptr;
 }

@@ -56,6 +56,8 @@ bool is_device_set(int device);
 void release_everything(WorkFailure* failure);
 
 std::shared_ptr<Event> find_event(const void* handle);
+// Out of the books of its context; null if it is in none.
+std::shared_ptr<Event> take_event(const void* handle);
 void unpublish(const std::shared_ptr<Stream>& stream);  // its handle is dead from here on
 
 int check_device(const char* argument, std::int64_t device);
