@@ -2,11 +2,25 @@
 
 #include <algorithm>
 #include <atomic>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "core/environment.h"
 
 namespace normgrad {
 namespace cpu {
+#if defined(__x86_64__)
+namespace {
+
+// clang's __builtin_cpu_supports does not know it.
+[[maybe_unused]] bool has_f16c() {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+}  // namespace
+#endif
 
 Isa best_isa() {
 #if !NORMGRAD_HIGHWAY
@@ -17,8 +31,7 @@ Isa best_isa() {
   const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") &&
                     __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                    __builtin_cpu_supports("f16c");
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c();
   return sse4 && avx2 ? Isa::kAvx2 : sse4 ? Isa::kSse4 : Isa::kBaseline;
 #else
   return Isa::kBaseline;
