@@ -121,7 +121,7 @@ bool is_view(const Draft& t) {
   if (end * 8 > INT64_MAX || t.count() * 8 > INT64_MAX) return false;
   if (t.storage.empty()) return true;
   Wide room = 1;
-  for (const std::int64_t n : t.storage) room = std::min<Wide>(room * n, Wide{1} << 100);
+  for (const std::int64_t n : t.storage) room = std::min<Wide>(room * n, Wide{1} << 63);
   return end <= room;
 }
 

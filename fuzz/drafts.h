@@ -31,7 +31,7 @@ struct Draft {
   Wide highest() const { return reach(1); }
   Wide count() const {
     Wide n = 1;
-    for (const std::int64_t extent : shape) n = n * extent > kHuge ? kHuge : n * extent;
+    for (const std::int64_t extent : shape) n = std::min(n * extent, kHuge);
     return n;
   }
   // Small enough that memory can be had for it, and that its elements can be counted one by one.
@@ -59,7 +59,7 @@ struct Draft {
   }
 
  private:
-  static constexpr Wide kHuge = Wide{1} << 100;
+  static constexpr Wide kHuge = Wide{1} << 63;
   Wide reach(int sign) const {
     Wide sum = 0;
     for (std::size_t d = 0; d < shape.size(); ++d) {

@@ -15,18 +15,19 @@ namespace {
 using namespace ops_test;  // NOLINT
 using fuzz::Bytes;
 
-constexpr std::int64_t kMostElements = 2048;
+// Most cases are small; some are worth several threads and have several chunks.
+constexpr std::int64_t kFew = 2048, kMany = 50000;
 
 std::int64_t extent(Bytes& bytes, std::int64_t room) {
   const std::int64_t n =
-      bytes.pick<std::int64_t>({2,  1,  3,  4,  5,  7,   8,   9,   15,  16,  17,  31,
-                                33, 40, 63, 64, 65, 100, 129, 200, 257, 300, 513, 1030});
+      bytes.pick<std::int64_t>({2,  1,  3,  4,  5,   7,   8,   9,   15,  16,  17,   31,  33,
+                                40, 63, 64, 65, 100, 129, 200, 257, 300, 513, 1030, 4100});
   return std::min(n, room);
 }
 
 std::vector<std::int64_t> shape(Bytes& bytes, std::size_t least, std::size_t most) {
   std::vector<std::int64_t> out(least + bytes.below(most - least + 1));
-  std::int64_t room = kMostElements;
+  std::int64_t room = bytes.one_in(32) ? kMany : kFew;
   for (std::int64_t& n : out) {
     n = extent(bytes, room);
     room /= n;

@@ -17,7 +17,9 @@ int main(int count, char** arguments) {
       files.emplace_back(arguments[i]);
       continue;
     }
-    for (const auto& entry : fs::directory_iterator(arguments[i])) files.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(arguments[i])) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
   }
   std::sort(files.begin(), files.end());
   if (files.empty()) {
@@ -27,6 +29,10 @@ int main(int count, char** arguments) {
   LLVMFuzzerTestOneInput(nullptr, 0);
   for (const fs::path& file : files) {
     std::ifstream in(file, std::ios::binary);
+    if (!in) {
+      std::fprintf(stderr, "%s cannot be read\n", file.c_str());
+      return 2;
+    }
     const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
     std::fprintf(stderr, "%s: %zu bytes\n", file.filename().c_str(), bytes.size());
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());

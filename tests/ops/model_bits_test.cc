@@ -57,7 +57,14 @@ TEST(ModelBitsOfLargeProblems, ChannelNorms) {
   for (const Form form : {Form::kBatchNormTraining, Form::kBatchNormInference}) {
     for (const Format data : kDataFormats) {
       for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{
-               {4, 5, 60, 60}, {33, 64, 7, 7}, {70000, 3}, {3, 1, 40000}, {2, 300, 129}}) {
+               {4, 5, 60, 60},
+               {33, 64, 7, 7},
+               {70000, 3},
+               {3, 1, 40000},
+               {2, 300, 129},
+               // Whole channels of several chunks, several of them together.
+               {200, 40, 40},
+               {8, 40, 28, 28}}) {
         expect_model_bits(example(form, data, shape));
       }
     }

@@ -33,25 +33,28 @@ std::shared_ptr<Context> enter_context(Books& all, int device, bool is_primary) 
   return context;
 }
 
-// Two steps: every handle is dead before the first stream is waited for.
+// Waits for a stream whose handle is dead; the first failure of a context's streams is its failure.
+void end(Stream& stream, WorkFailure* failure) {
+  stream.close();
+  const WorkFailure of_stream = stream.end().take_failure();
+  if (failure->code == ACL_SUCCESS) *failure = of_stream;
+}
+
+// Two steps: every handle is dead before the first stream is waited for. Allocates nothing.
 void close(Context& context, WorkFailure* failure) {
   std::map<const void*, std::shared_ptr<Stream>> streams;
+  std::shared_ptr<Stream> default_stream;
   {
     const std::lock_guard lock(context.mutex);
     context.closed = true;
     context.events.clear();
     streams.swap(context.streams);
-    if (context.default_stream != nullptr) {
-      streams.emplace(context.default_stream.get(), std::move(context.default_stream));
-    }
-    context.default_stream = nullptr;
+    default_stream.swap(context.default_stream);
   }
   for (const auto& [handle, stream] : streams) unpublish(stream);
-  for (const auto& [handle, stream] : streams) {
-    stream->close();
-    const WorkFailure of_stream = stream->end().take_failure();
-    if (failure->code == ACL_SUCCESS) *failure = of_stream;
-  }
+  if (default_stream != nullptr) unpublish(default_stream);
+  for (const auto& [handle, stream] : streams) end(*stream, failure);
+  if (default_stream != nullptr) end(*default_stream, failure);
 }
 
 }  // namespace
@@ -120,7 +123,12 @@ bool is_device_set(int number) {
 }
 
 void release_everything(WorkFailure* failure) {
-  for (const std::shared_ptr<Context>& context : all_contexts()) {
+  const auto any_context = [] {
+    const std::lock_guard lock(books().mutex);
+    const auto first = books().contexts.begin();
+    return first != books().contexts.end() ? first->second : nullptr;
+  };
+  while (const std::shared_ptr<Context> context = any_context()) {
     if (context->is_primary) reset_device(context->device, true, failure);
     release_context(context, failure);
   }

@@ -13,7 +13,7 @@ namespace normgrad {
 // Elements of a reduction chunk; a longer l is cut, a shorter one brings several n together.
 inline constexpr std::int64_t kChannelChunk = 4096;
 // With fewer channels than this, threads share the chunks of all channels; else each takes whole
-// channels.
+// channels, if its share of the cache holds them.
 inline constexpr std::int64_t kFewChannels = 32;
 // Channels that the walk across channels takes at once: narrower tiles leave gaps that memory is slow to
 // jump over (f32 32x256x14x14: 64 channels at a time took 2 to 3 times as long).
