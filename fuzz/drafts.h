@@ -63,7 +63,7 @@ struct Draft {
   Wide reach(int sign) const {
     Wide sum = 0;
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      const Wide step = Wide{shape[d] - 1} * strides[d];
+      const Wide step = (Wide{shape[d]} - 1) * strides[d];
       if (step * sign > 0) sum += step;
     }
     return sum;

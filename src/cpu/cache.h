@@ -13,23 +13,20 @@ std::int64_t last_level_cache_bytes();
 // For tests: a small cache brings small problems onto the paths of large ones. 0: what the machine has.
 NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 
-// Starts to bring a cache line into L2, where it is kept until its turn comes.
+// prefetch() starts to bring a cache line into L2, where it is kept until its turn comes; prefetch_to_write() does so for
+// one that will be written. By name: g++ drops __builtin_prefetch in an inline function, and falls back to reading for
+// the second unless it may assume the instruction, which does nothing where a processor lacks it.
+#if defined(__x86_64__)
 inline void prefetch(const void* address) {
-#if defined(__x86_64__)
   __asm__ volatile("prefetcht1 %0" : : "m"(*static_cast<const char*>(address)));
-#else
-  __builtin_prefetch(address, 0, 2);
-#endif
 }
-// The same for one that will be written. By name: the compiler's own falls back to a prefetch for reading unless it may
-// assume the instruction, which does nothing where a processor lacks it.
 inline void prefetch_to_write(const void* address) {
-#if defined(__x86_64__)
   __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
-#else
-  __builtin_prefetch(address, 1, 2);
-#endif
 }
+#else
+inline void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
+inline void prefetch_to_write(const void* address) { __builtin_prefetch(address, 1, 2); }
+#endif
 
 }  // namespace normgrad::cpu
 
