@@ -6,7 +6,7 @@
 #include <array>
 #include <initializer_list>
 
-#include "normgrad/plan.h"
+#include "ops/channel_norm/segment.h"
 
 namespace normgrad {
 
@@ -22,6 +22,12 @@ inline constexpr std::int64_t kChannelTile = 256;
 // Channels [first, first + count).
 struct ChannelTile {
   std::int64_t first, count;
+};
+
+// What one task writes of the output.
+struct OutputPart {
+  ChannelTile tile;
+  Span span;
 };
 
 // Which arguments are read and written element by element.

@@ -61,16 +61,16 @@ inline NORMGRAD_ALWAYS auto value_of(const T* dy, const T* x, const ChannelMap<V
   return F::value(dy_vector, x_vector, map);
 }
 
-// body(segment) for every segment of a chunk.
+// body(segment) for every segment of a span.
 template <class Body>
-inline NORMGRAD_ALWAYS void each_segment(const ChannelSplit& split, std::int64_t channel,
-                                         std::int64_t chunk, Body&& body) {
-  const std::int64_t n_begin = chunk / split.l_chunks * split.chunk_n;
-  const std::int64_t n_end = std::min(n_begin + split.chunk_n, split.n);
-  const std::int64_t l_begin = chunk % split.l_chunks * split.chunk_l;
-  const std::int64_t l_end = std::min(l_begin + split.chunk_l, split.l);
-  for (std::int64_t n = n_begin; n < n_end; ++n) {
-    body(Segment{n, channel, l_begin, l_end - l_begin});
+inline NORMGRAD_ALWAYS void each_segment(const ChannelSplit& split, std::int64_t channel, Span span,
+                                         Body&& body) {
+  std::int64_t n = span.begin / split.l;
+  std::int64_t l = span.begin % split.l;
+  for (std::int64_t left = span.end - span.begin; left > 0; ++n, l = 0) {
+    const std::int64_t count = std::min(split.l - l, left);
+    body(Segment{n, channel, l, count});
+    left -= count;
   }
 }
 

@@ -47,7 +47,7 @@ class ChannelNorm {
   void run() {
     if (elements_ == 0) {
       for (std::int64_t c = 0; c < split_.channels; ++c) op_.store(c, {0, 0});
-    } else if (takes_whole_tiles()) {
+    } else if (loops_.takes_whole_tiles()) {
       cpu::parallel_for(loops_.tiles(), elements_,
                         [&](std::int64_t tile, std::int64_t next)
                             NORMGRAD_ATTR { run_tile(loops_.tile(tile), next); });
@@ -58,10 +58,6 @@ class ChannelNorm {
 
  private:
   using Maps = ChannelMap<double>[kChannelTile];
-
-  // A thread takes all chunks of some channels: what it has summed it still has in its cache. Else
-  // threads share all chunks of all channels.
-  bool takes_whole_tiles() const { return chunks_ == 1 || loops_.takes_whole_tiles(); }
 
   void run_tile(ChannelTile tile, std::int64_t next) const {
     if (op_.sums_wanted()) {
@@ -75,27 +71,30 @@ class ChannelNorm {
     if (op_.sums_wanted()) store(tile);
     if (!op_.output_wanted()) return;
     // Backwards: what the sums have read last is still in cache.
-    for (std::int64_t chunk = chunks_; chunk-- > 0;) write(tile, chunk, maps, next);
+    for (std::int64_t chunk = chunks_; chunk-- > 0;) {
+      write({tile, span_of(split_, chunk)}, maps, next);
+    }
     end_stores(stores_);
   }
 
   void run_chunks() const {
     const std::int64_t tiles = loops_.tiles();
-    // An output that does not need the sums is written with the one sweep that they take.
-    const bool at_once =
-        Op::kPasses == 1 && op_.output_wanted() && !op_.output_needs_sums() && op_.sums_wanted();
-    const auto write_chunk = [&](std::int64_t task) NORMGRAD_ATTR {
-      const ChannelTile tile = loops_.tile(task % tiles);
+    // An output that does not need the sums is written with the one sweep that they take, if another would cost a trip to
+    // memory.
+    const bool at_once = Op::kPasses == 1 && op_.output_wanted() && !op_.output_needs_sums() &&
+                         op_.sums_wanted() && stores_ == Stores::kStreamed;
+    const auto write_part = [&](const OutputPart& part) NORMGRAD_ATTR {
       Maps maps;
-      set_maps(Op::kPasses, tile, maps);
-      write(tile, task / tiles, maps, -1);
+      set_maps(Op::kPasses, part.tile, maps);
+      write(part, maps, -1);
       end_stores(stores_);
     };
     if (op_.sums_wanted()) {
       unroll<Op::kPasses>([&](auto pass) NORMGRAD_ATTR {
         cpu::parallel_for(tiles * chunks_, elements_, [&](std::int64_t task) NORMGRAD_ATTR {
-          add_chunk<pass>(loops_.tile(task % tiles), task / tiles);
-          if (at_once) write_chunk(task);
+          const ChannelTile tile = loops_.tile(task % tiles);
+          add_chunk<pass>(tile, task / tiles);
+          if (at_once) write_part({tile, span_of(split_, task / tiles)});
         });
         cpu::parallel_for(tiles, split_.channels * chunks_, [&](std::int64_t tile) NORMGRAD_ATTR {
           fold_chunks<pass>(loops_.tile(tile));
@@ -104,7 +103,10 @@ class ChannelNorm {
     }
     // Backwards: what the sums have read last is still in cache.
     if (op_.output_wanted() && !at_once) {
-      cpu::parallel_for(tiles * chunks_, elements_, write_chunk, cpu::Order::kBackwards);
+      cpu::parallel_for(
+          loops_.output_parts(), elements_,
+          [&](std::int64_t part) NORMGRAD_ATTR { write_part(loops_.output_part(part)); },
+          cpu::Order::kBackwards);
     }
     if (op_.sums_wanted()) store({0, split_.channels});
   }
@@ -149,9 +151,9 @@ class ChannelNorm {
     }
   }
 
-  void write(ChannelTile tile, std::int64_t chunk, const Maps& maps, std::int64_t next) const {
+  void write(const OutputPart& part, const Maps& maps, std::int64_t next) const {
     op_.with_output_formula([&](auto formula) NORMGRAD_ATTR {
-      loops_.template write<decltype(formula)>(tile, chunk, maps, stores_, next);
+      loops_.template write<decltype(formula)>(part, maps, stores_, next);
     });
   }
 

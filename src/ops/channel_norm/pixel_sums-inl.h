@@ -23,7 +23,7 @@ struct StepBlock {
   const T* dy[kChain];
   const T* x[kChain];
   std::int64_t extent[kChain];
-  bool is_full = true;  // every step has all its pixels
+  bool is_full = true;  // every step has an element for every accumulator
 };
 
 // The f64 sums of a tile, [sum][lane][channel of the tile].
@@ -32,11 +32,13 @@ class PixelSums {
  public:
   using A = TermArithmetic<F, T>;
 
-  // `lanes`: those that any step has.
+  // `lanes`: the most that a step has.
   PixelSums(std::int64_t channels, std::int64_t lanes) : channels_(channels) {
     while (lanes_ < lanes) lanes_ *= 2;
     for (auto& sums : sums_) std::fill_n(sums, lanes_ * channels, 0.0);
   }
+
+  std::int64_t lanes() const { return lanes_; }
 
   template <bool kSplit>
   void add(const StepBlock<T>& block, const TileMap<A>& map) {

@@ -45,7 +45,7 @@ class PlaneLoops {
     return {first, std::min(tile_, split_.channels - first)};
   }
   // A thread takes all chunks of some channels: what it has summed it still has in its cache.
-  bool takes_whole_tiles() const { return whole_tiles_; }
+  bool takes_whole_tiles() const { return whole_tiles_ || chunks() == 1; }
 
   // Adds up one chunk of each of the tile's channels.
   template <class F>
@@ -57,7 +57,8 @@ class PlaneLoops {
     auto* const sums = reinterpret_cast<OfChannel*>(room);
     for (std::int64_t c = 0; c < tile.count; ++c) new (sums + c) OfChannel;
     each_segment_of<F>(
-        tile, chunk, [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
+        tile, span_of(split_, chunk),
+        [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
           with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
             sums[c].walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
               return value_of<F, split>(at.dy + i, at.x + i, m, step);
@@ -70,11 +71,17 @@ class PlaneLoops {
     }
   }
 
-  // Writes the output of one chunk. Meanwhile the same chunk of tile `next` is fetched from memory.
+  std::int64_t output_parts() const { return tiles() * chunks(); }
+  OutputPart output_part(std::int64_t index) const {
+    return {tile(index % tiles()), span_of(split_, index / tiles())};
+  }
+
+  // Writes one chunk of the output. Meanwhile the same chunk of tile `next` is fetched from memory.
   template <class F>
-  void write(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* maps, Stores stores,
+  void write(const OutputPart& part, const ChannelMap<double>* maps, Stores stores,
              std::int64_t next) const {
     using A = Arithmetic<T>;
+    const auto [tile, span] = part;
     const bool direct = out_.together();
     const std::int64_t to_next =
         next < 0 || next >= tiles() || !direct ? 0 : next * tile_ - tile.first;
@@ -82,7 +89,7 @@ class PlaneLoops {
     const std::int64_t x_later = x_.together() ? to_next * x_.channel_stride() : 0;
     const std::int64_t out_later = direct && split_.n > 1 ? out_.n_stride() : 0;
     each_segment_of<F>(
-        tile, chunk, [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
+        tile, span, [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
           with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
             T out_pack[kChannelChunk];
             T* const out = direct ? at.out : out_pack;
@@ -102,6 +109,8 @@ class PlaneLoops {
 
  private:
   static constexpr std::int64_t kMostChannels = 32;  // of a tile
+
+  std::int64_t chunks() const { return split_.n_chunks * split_.l_chunks; }
 
   // Where an argument's segments lie.
   class Data {
@@ -136,9 +145,9 @@ class PlaneLoops {
     const T* x;
     T* out;  // if it lies together
   };
-  // body(channel of the tile, segment, pointers): all channels of an n before the next.
+  // body(channel of the tile, segment, pointers) for all segments of a chunk: all channels of an n before the next.
   template <class F, class Body>
-  NORMGRAD_ALWAYS void each_segment_of(ChannelTile tile, std::int64_t chunk, Body&& body) const {
+  NORMGRAD_ALWAYS void each_segment_of(ChannelTile tile, Span span, Body&& body) const {
     const bool dy_together = dy_.together(), x_together = x_.together();
     const bool out_together = out_.together();
     const std::int64_t dy_step = dy_together ? dy_.channel_stride() : 0;
@@ -146,7 +155,7 @@ class PlaneLoops {
     const std::int64_t out_step = out_together ? out_.channel_stride() : 0;
     Pointers at{nullptr, nullptr, nullptr};
     bool is_first = true;
-    each_segment(split_, tile.first, chunk, [&](Segment segment) NORMGRAD_INLINE {
+    each_segment(split_, tile.first, span, [&](Segment segment) NORMGRAD_INLINE {
       T dy_pack[kChannelChunk];
       T x_pack[kChannelChunk];
       if (is_first) {

@@ -15,6 +15,21 @@ struct Segment {
   std::int64_t n, channel, l, count;
 };
 
+// Consecutive elements of a channel, all l of an n before the next.
+struct Span {
+  std::int64_t begin, end;
+};
+
+// A chunk of the reduction: some l of one n, or several n.
+inline Span span_of(const ChannelSplit& split, std::int64_t chunk) {
+  const std::int64_t n = chunk / split.l_chunks * split.chunk_n;
+  const std::int64_t l = chunk % split.l_chunks * split.chunk_l;
+  const std::int64_t begin = n * split.l + l;
+  const std::int64_t end = split.l_chunks > 1 ? n * split.l + std::min(l + split.chunk_l, split.l)
+                                              : std::min(n + split.chunk_n, split.n) * split.l;
+  return {begin, end};
+}
+
 inline bool lies_together(const ChannelSplit& split, int argument) {
   return split.rank == 0 || (split.rank == 1 && split.strides[argument][0] == 1);
 }
