@@ -9,6 +9,7 @@ target_compile_options(normgrad_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-sign-conversion>  # as g++ understands -Wconversion in C++
   -ffp-contract=off -fno-fast-math
+  -fno-math-errno  # nobody asks errno after a square root, and with it none is a vector instruction
   $<$<BOOL:${NORMGRAD_WERROR}>:-Werror>)
 
 # Everything of ours is built with the sanitizers, since they must see both ends of every access. Not with the check of

@@ -206,11 +206,10 @@ struct ChannelGradients {
 inline ChannelGradients batch_norm_gradients(std::array<double, 2> sums, double rstd) {
   return {rstd * sums[1], sums[0]};
 }
-inline void set_gradients(ChannelGradients sums, double rstd, double w, double n,
-                          ChannelMap<double>& map) {
-  map.scale = w * rstd;
-  map.c1 = sums.db / n;
-  map.c2 = rstd * sums.dw / n;
+// What dx needs of them: scale, c1, c2.
+inline ChannelMap<double> batch_norm_map(ChannelGradients sums, double rstd, double w, double n,
+                                         double mean) {
+  return {mean, 0, w * rstd, sums.db / n, rstd * sums.dw / n};
 }
 
 // What the rounded quotient mean = sum/n leaves. With f32 data far from 0 the sum is exact, and

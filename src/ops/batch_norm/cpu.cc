@@ -29,29 +29,44 @@ class BatchNormOp {
   bool output_wanted() const { return parameters_.has(kY); }
   bool output_needs_sums() const { return training_; }
 
-  void set_map(int pass, std::int64_t channel, const ChannelTotals& totals,
-               ChannelMap<double>& map) const {
-    if (pass == 0) return;  // sum(x) needs nothing
-    map.mean = mean(channel, totals);
-    map.mean_low = 0;
-    if (pass == 1) return;
-    if (training_) map.mean_low = rest_of_mean(totals[0], n_, map.mean);
-    map.scale = rstd(channel, totals) * parameters_.load(kW, channel, 1);
-    map.c1 = parameters_.load(kB, channel, 0);
+  void set_maps(int pass, ChannelTile tile, TileTotals totals, ChannelMaps& maps) const {
+    if (pass == 0) {  // sum(x) needs nothing
+      for (std::int64_t i = 0; i < tile.count; ++i) maps.set(i, {});
+      return;
+    }
+    double mean[kChannelTile];
+    load_mean(tile, totals, mean);
+    if (pass == 1) {
+      for (std::int64_t i = 0; i < tile.count; ++i) maps.set(i, {mean[i], 0, 0, 0, 0});
+      return;
+    }
+    double rstd[kChannelTile], w[kChannelTile], b[kChannelTile];
+    load_rstd(tile, totals, rstd);
+    parameters_.load(kW, tile, 1, w);
+    parameters_.load(kB, tile, 0, b);
+    for (std::int64_t i = 0; i < tile.count; ++i) {
+      const double rest = training_ ? rest_of_mean(totals[i][0], n_, mean[i]) : 0;
+      maps.set(i, {mean[i], rest, rstd[i] * w[i], b[i], 0});
+    }
   }
 
-  void store(std::int64_t channel, const ChannelTotals& totals) const {
+  void store(ChannelTile tile, TileTotals totals) const {
     if (!training_) return;
-    if (n_ == 0) return store_statistics_of_nothing(channel);
-    const double m = mean(channel, totals);
-    const double running_mean = parameters_.load(kRunningMean, channel, 0);
-    const double running_var = parameters_.load(kRunningVar, channel, 0);
-    const double unbiased_var = totals[1] / (n_ - 1);
-    parameters_.store(kMean, channel, m);
-    parameters_.store(kRstd, channel, rstd(channel, totals));
-    parameters_.store(kVar, channel, totals[1] / n_);
-    parameters_.store(kRunningMean, channel, updated(running_mean, momentum_, m));
-    parameters_.store(kRunningVar, channel, updated(running_var, momentum_, unbiased_var));
+    if (n_ == 0) return store_statistics_of_nothing(tile);
+    double mean[kChannelTile], rstd[kChannelTile];
+    load_mean(tile, totals, mean);
+    load_rstd(tile, totals, rstd);
+    for (std::int64_t i = 0; i < tile.count; ++i) {
+      const std::int64_t channel = tile.first + i;
+      const double running_mean = parameters_.load(kRunningMean, channel, 0);
+      const double running_var = parameters_.load(kRunningVar, channel, 0);
+      const double unbiased_var = totals[i][1] / (n_ - 1);
+      parameters_.store(kMean, channel, mean[i]);
+      parameters_.store(kRstd, channel, rstd[i]);
+      parameters_.store(kVar, channel, totals[i][1] / n_);
+      parameters_.store(kRunningMean, channel, updated(running_mean, momentum_, mean[i]));
+      parameters_.store(kRunningVar, channel, updated(running_var, momentum_, unbiased_var));
+    }
   }
 
   template <class Body>
@@ -60,17 +75,21 @@ class BatchNormOp {
   }
 
  private:
-  double mean(std::int64_t channel, const ChannelTotals& totals) const {
-    return training_ ? totals[0] / n_ : parameters_.load(kMean, channel, 0);
+  void load_mean(ChannelTile tile, TileTotals totals, double* to) const {
+    if (!training_) return parameters_.load(kMean, tile, 0, to);
+    for (std::int64_t i = 0; i < tile.count; ++i) to[i] = totals[i][0] / n_;
   }
-  double rstd(std::int64_t channel, const ChannelTotals& totals) const {
-    return training_ ? rstd_of(totals[1] / n_, eps_) : parameters_.rstd(kRstd, kVar, channel);
+  void load_rstd(ChannelTile tile, TileTotals totals, double* to) const {
+    if (!training_) return parameters_.load_rstd(kRstd, kVar, tile, to);
+    for (std::int64_t i = 0; i < tile.count; ++i) to[i] = rstd_of(totals[i][1] / n_, eps_);
   }
-  void store_statistics_of_nothing(std::int64_t channel) const {
+  void store_statistics_of_nothing(ChannelTile tile) const {
     constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-    parameters_.store(kMean, channel, 0);
-    parameters_.store(kRstd, channel, kNaN);
-    parameters_.store(kVar, channel, kNaN);
+    for (std::int64_t c = tile.first; c < tile.first + tile.count; ++c) {
+      parameters_.store(kMean, c, 0);
+      parameters_.store(kRstd, c, kNaN);
+      parameters_.store(kVar, c, kNaN);
+    }
   }
 
   bool training_;

@@ -1,6 +1,8 @@
 // BatchNormBackward on the CPU.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/batch_norm_backward/cpu.cc"
+#include <algorithm>
+
 #include "cpu/target-inl.h"
 #include "ops/batch_norm_backward/batch_norm_backward.h"
 #include "ops/channel_norm/loops-inl.h"
@@ -27,23 +29,38 @@ class BatchNormBackwardOp {
   bool output_wanted() const { return parameters_.has(kDx); }
   bool output_needs_sums() const { return training_; }
 
-  void set_map(int pass, std::int64_t channel, const ChannelTotals& sums,
-               ChannelMap<double>& map) const {
-    map.mean = parameters_.load(kMean, channel, 0);
-    map.mean_low = 0;
-    if (pass < kPasses) return;
-    const double rstd = parameters_.rstd(kRstd, kVar, channel);
-    set_gradients(batch_norm_gradients(sums, rstd), rstd, parameters_.load(kW, channel, 1), n_,
-                  map);
+  void set_maps(int pass, ChannelTile tile, TileTotals sums, ChannelMaps& maps) const {
+    double mean[kChannelTile];
+    parameters_.load(kMean, tile, 0, mean);
+    if (pass < kPasses) {
+      for (std::int64_t i = 0; i < tile.count; ++i) maps.set(i, {mean[i], 0, 0, 0, 0});
+      return;
+    }
+    double rstd[kChannelTile];
+    double w[kChannelTile];
+    parameters_.load_rstd(kRstd, kVar, tile, rstd);
+    parameters_.load(kW, tile, 1, w);
+    for (std::int64_t i = 0; i < tile.count; ++i) {
+      maps.set(i,
+               batch_norm_map(batch_norm_gradients(sums[i], rstd[i]), rstd[i], w[i], n_, mean[i]));
+    }
   }
 
-  void store(std::int64_t channel, const ChannelTotals& sums) const {
-    const ChannelGradients gradients =
-        batch_norm_gradients(sums, n_ == 0 ? 0 : parameters_.rstd(kRstd, kVar, channel));
-    parameters_.store(kDw, channel, gradients.dw);
-    parameters_.store(kDb, channel, gradients.db);
-    parameters_.store(kSumDy, channel, sums[0]);
-    parameters_.store(kSumDyXmu, channel, sums[1]);
+  void store(ChannelTile tile, TileTotals sums) const {
+    double rstd[kChannelTile];
+    if (n_ != 0) {
+      parameters_.load_rstd(kRstd, kVar, tile, rstd);
+    } else {
+      std::fill_n(rstd, tile.count, 0.0);
+    }
+    for (std::int64_t i = 0; i < tile.count; ++i) {
+      const ChannelGradients gradients = batch_norm_gradients(sums[i], rstd[i]);
+      const std::int64_t channel = tile.first + i;
+      parameters_.store(kDw, channel, gradients.dw);
+      parameters_.store(kDb, channel, gradients.db);
+      parameters_.store(kSumDy, channel, sums[i][0]);
+      parameters_.store(kSumDyXmu, channel, sums[i][1]);
+    }
   }
 
   template <class Body>

@@ -35,16 +35,20 @@ class BatchNormElemtBackwardOp {
   bool output_wanted() const { return true; }
   bool output_needs_sums() const { return false; }
 
-  void set_map(int, std::int64_t channel, const ChannelTotals&, ChannelMap<double>& map) const {
-    map.mean = parameters_.load(kMean, channel, 0);
-    map.mean_low = 0;
-    const double rstd = parameters_.load(kRstd, channel, 1);
-    const ChannelTotals sums{parameters_.load(kSumDy, channel, 0),
-                             parameters_.load(kSumDyXmu, channel, 0)};
-    set_gradients(batch_norm_gradients(sums, rstd), rstd, parameters_.load(kW, channel, 1), n_,
-                  map);
+  void set_maps(int, ChannelTile tile, TileTotals, ChannelMaps& maps) const {
+    double mean[kChannelTile], rstd[kChannelTile], w[kChannelTile];
+    double sum_dy[kChannelTile], sum_dy_xmu[kChannelTile];
+    parameters_.load(kMean, tile, 0, mean);
+    parameters_.load(kRstd, tile, 1, rstd);
+    parameters_.load(kW, tile, 1, w);
+    parameters_.load(kSumDy, tile, 0, sum_dy);
+    parameters_.load(kSumDyXmu, tile, 0, sum_dy_xmu);
+    for (std::int64_t i = 0; i < tile.count; ++i) {
+      const ChannelGradients sums = batch_norm_gradients({sum_dy[i], sum_dy_xmu[i]}, rstd[i]);
+      maps.set(i, batch_norm_map(sums, rstd[i], w[i], n_, mean[i]));
+    }
   }
-  void store(std::int64_t, const ChannelTotals&) const {}
+  void store(ChannelTile, TileTotals) const {}
 
   template <class Body>
   void with_output_formula(Body&& body) const {

@@ -37,6 +37,12 @@ struct ChannelArguments {
 
 // Up to two sums of one channel: what all its results are made of.
 using ChannelTotals = std::array<double, 2>;
+// Those of a tile's channels.
+struct TileTotals {
+  const ChannelTotals* first;
+  std::int64_t stride;  // from channel to channel; 0: there are none, all read as the first
+  const ChannelTotals& operator[](std::int64_t i) const { return first[i * stride]; }
+};
 // Where the sums of a tile's channels go.
 struct ChannelSums {
   double* at;           // of the first channel

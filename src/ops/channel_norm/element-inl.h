@@ -17,6 +17,25 @@
 
 NORMGRAD_TARGET_BEGIN
 
+// The numbers of a tile's channels, an array for each, so that the compiler computes several channels at once.
+class ChannelMaps {
+ public:
+  ChannelMap<double> operator[](std::int64_t i) const {
+    return {mean_[i], mean_low_[i], scale_[i], c1_[i], c2_[i]};
+  }
+  NORMGRAD_ALWAYS void set(std::int64_t i, const ChannelMap<double>& map) {
+    mean_[i] = map.mean;
+    mean_low_[i] = map.mean_low;
+    scale_[i] = map.scale;
+    c1_[i] = map.c1;
+    c2_[i] = map.c2;
+  }
+
+ private:
+  double mean_[kChannelTile], mean_low_[kChannelTile], scale_[kChannelTile];
+  double c1_[kChannelTile], c2_[kChannelTile];
+};
+
 // The type a sum's terms are computed in.
 template <class F, typename T>
 using TermArithmetic = std::conditional_t<F::kInF64, double, Arithmetic<T>>;

@@ -7,8 +7,8 @@
 //   Op(plan, data);
 //   bool sums_wanted() const, output_wanted() const;
 //   bool output_needs_sums() const;
-//   void set_map(pass, channel, totals, map);         what sweep `pass` needs; kPasses: the output
-//   void store(channel, totals);                      the channel's results; after its last set_map()
+//   void set_maps(pass, tile, totals, maps);          what sweep `pass` needs; kPasses: the output
+//   void store(tile, totals);                         the channels' results; after their last set_maps()
 //   void with_output_formula(body);                   body(formula)
 #if defined(NORMGRAD_OPS_CHANNEL_NORM_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_CHANNEL_NORM_LOOPS_INL_H
@@ -46,7 +46,7 @@ class ChannelNorm {
 
   void run() {
     if (elements_ == 0) {
-      for (std::int64_t c = 0; c < split_.channels; ++c) op_.store(c, {0, 0});
+      store_all();
     } else if (loops_.takes_whole_tiles()) {
       cpu::parallel_for(loops_.tiles(), elements_,
                         [&](std::int64_t tile, std::int64_t next)
@@ -57,7 +57,7 @@ class ChannelNorm {
   }
 
  private:
-  using Maps = ChannelMap<double>[kChannelTile];
+  static constexpr ChannelTotals kNone{};
 
   void run_tile(ChannelTile tile, std::int64_t next) const {
     if (op_.sums_wanted()) {
@@ -66,7 +66,7 @@ class ChannelNorm {
         fold_chunks<pass>(tile);
       });
     }
-    Maps maps;
+    ChannelMaps maps;
     set_maps(Op::kPasses, tile, maps);
     if (op_.sums_wanted()) store(tile);
     if (!op_.output_wanted()) return;
@@ -84,7 +84,7 @@ class ChannelNorm {
     const bool at_once = Op::kPasses == 1 && op_.output_wanted() && !op_.output_needs_sums() &&
                          op_.sums_wanted() && stores_ == Stores::kStreamed;
     const auto write_part = [&](const OutputPart& part) NORMGRAD_ATTR {
-      Maps maps;
+      ChannelMaps maps;
       set_maps(Op::kPasses, part.tile, maps);
       write(part, maps, -1);
       end_stores(stores_);
@@ -108,28 +108,29 @@ class ChannelNorm {
           [&](std::int64_t part) NORMGRAD_ATTR { write_part(loops_.output_part(part)); },
           cpu::Order::kBackwards);
     }
-    if (op_.sums_wanted()) store({0, split_.channels});
+    if (op_.sums_wanted()) store_all();
   }
 
   ChannelTotals* totals(std::int64_t channel) const { return totals_ + channel * chunks_; }
 
-  void set_maps(int pass, ChannelTile tile, Maps& maps) const {
-    static constexpr ChannelTotals kNone{};
+  void set_maps(int pass, ChannelTile tile, ChannelMaps& maps) const {
     const bool needs_totals = pass < Op::kPasses || op_.output_needs_sums();
-    for (std::int64_t i = 0; i < tile.count; ++i) {
-      const std::int64_t channel = tile.first + i;
-      maps[i] = {};
-      op_.set_map(pass, channel, needs_totals ? totals(channel)[0] : kNone, maps[i]);
-    }
+    op_.set_maps(pass, tile, needs_totals ? totals_of(tile) : TileTotals{&kNone, 0}, maps);
   }
-  void store(ChannelTile tile) const {
-    for (std::int64_t c = tile.first; c < tile.first + tile.count; ++c) op_.store(c, totals(c)[0]);
+  TileTotals totals_of(ChannelTile tile) const {
+    return elements_ == 0 ? TileTotals{&kNone, 0} : TileTotals{totals(tile.first), chunks_};
+  }
+  void store(ChannelTile tile) const { op_.store(tile, totals_of(tile)); }
+  void store_all() const {
+    for (std::int64_t c = 0; c < split_.channels; c += kChannelTile) {
+      store({c, std::min(kChannelTile, split_.channels - c)});
+    }
   }
 
   // A pass of one sum writes the total of its number, one of two sums both.
   template <int kPass>
   void add_chunk(ChannelTile tile, std::int64_t chunk) const {
-    Maps maps;
+    ChannelMaps maps;
     set_maps(kPass, tile, maps);
     double* const first = totals(tile.first)[chunk].data() + kPass;
     loops_.template sums<typename Op::template SumFormula<kPass>>(tile, chunk, maps,
@@ -151,7 +152,7 @@ class ChannelNorm {
     }
   }
 
-  void write(const OutputPart& part, const Maps& maps, std::int64_t next) const {
+  void write(const OutputPart& part, const ChannelMaps& maps, std::int64_t next) const {
     op_.with_output_formula([&](auto formula) NORMGRAD_ATTR {
       loops_.template write<decltype(formula)>(part, maps, stores_, next);
     });

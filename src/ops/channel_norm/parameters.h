@@ -6,6 +6,7 @@
 
 #include "cpu/element.h"
 #include "normgrad/plan.h"
+#include "ops/channel_norm/channel_norm.h"
 
 namespace normgrad {
 
@@ -29,6 +30,16 @@ class Parameters {
     }
     return cpu::load_element(data_[argument], tensor.dtype, channel * tensor.strides[0]);
   }
+  // Those of a tile.
+  void load(int argument, ChannelTile tile, double absent, double* to) const {
+    const Tensor& tensor = plan_.argument[argument].tensor;
+    if (tensor.present() && tensor.dtype == DataType::kF32 && tensor.strides[0] == 1) {
+      const float* const from = static_cast<const float*>(data_[argument]) + tile.first;
+      for (std::int64_t i = 0; i < tile.count; ++i) to[i] = cpu::read(from + i);
+    } else {
+      for (std::int64_t i = 0; i < tile.count; ++i) to[i] = load(argument, tile.first + i, absent);
+    }
+  }
   void store(int argument, std::int64_t channel, double value) const {
     const Tensor& tensor = plan_.argument[argument].tensor;
     if (!tensor.present()) return;
@@ -41,9 +52,10 @@ class Parameters {
   }
 
   // 1/sqrt(var + eps), or what is given instead, or 1.
-  double rstd(int rstd_argument, int var_argument, std::int64_t channel) const {
-    if (has(var_argument)) return rstd_of(load(var_argument, channel, 0), plan_.eps);
-    return load(rstd_argument, channel, 1);
+  void load_rstd(int rstd_argument, int var_argument, ChannelTile tile, double* to) const {
+    if (!has(var_argument)) return load(rstd_argument, tile, 1, to);
+    load(var_argument, tile, 0, to);
+    for (std::int64_t i = 0; i < tile.count; ++i) to[i] = rstd_of(to[i], plan_.eps);
   }
 
  private:

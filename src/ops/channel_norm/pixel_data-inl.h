@@ -126,15 +126,17 @@ struct Pixels {
   template <class Body>
   NORMGRAD_ALWAYS void each_run_of(std::int64_t longest, ChannelTile tile, Span span,
                                    Body&& body) const {
+    const std::int64_t dy_step = longest * dy.to_next(), x_step = longest * x.to_next();
+    const std::int64_t out_step = longest * out.to_next();
     each_segment(split, tile.first, span, [&](const Segment& segment) NORMGRAD_INLINE {
       Pointers at{dy.first(segment), x.first(segment), out.first(segment)};
       for (std::int64_t l = 0; l < segment.count; l += longest) {
         const std::int64_t pixels = std::min(longest, segment.count - l);
         body(Segment{segment.n, segment.channel, segment.l + l, pixels}, at);
         if (l + longest >= segment.count) break;  // what is beyond may be no address
-        at.dy += longest * dy.to_next();
-        at.x += longest * x.to_next();
-        at.out += longest * out.to_next();
+        at.dy += dy_step;
+        at.x += x_step;
+        at.out += out_step;
       }
     });
   }

@@ -29,6 +29,7 @@ class PixelOutput {
     if (split_.channels % kLine != 0) span_ = ceil_div(span_, kLine) * kLine;
     spans_ = ceil_div(pixels, span_);
     tile_ = pixels_.widest_tile();
+    ahead_ = std::clamp<std::int64_t>(kAhead / std::max<std::int64_t>(1, split_.channels), 4, 48);
   }
 
   // All tiles of a span before the next.
@@ -42,7 +43,7 @@ class PixelOutput {
 
   // Writes a span of the tile's channels.
   template <class F>
-  void write(ChannelTile tile, Span span, const ChannelMap<double>* maps, Stores stores) const {
+  void write(ChannelTile tile, Span span, const ChannelMaps& maps, Stores stores) const {
     using A = Arithmetic<T>;
     // Without gaps, several pixels are written as one long one.
     const bool gaps = pixels_.dy.has_gaps() || pixels_.x.has_gaps() || pixels_.out.has_gaps() ||
@@ -51,8 +52,11 @@ class PixelOutput {
     const std::int64_t width = gaps ? tile.count : run * tile.count;
     const TileMap<A, kAlternates<T, A>> map(maps, tile.count, width, false);
     const bool streamed = stores == Stores::kStreamed && pixels_.out.is_aligned(tile);
+    // Nothing is fetched beyond the span: what is to be written there may be another thread's.
+    const std::int64_t last = std::max(span.begin, span.end - ahead_);
     const auto write = [&](auto split, auto how) NORMGRAD_ATTR {
-      write_runs<F, split, how>(tile, span, map, run, width);
+      write_runs<F, split, how>(tile, {span.begin, last}, map, run, width, ahead_);
+      write_runs<F, split, how>(tile, {last, span.end}, map, run, width, 0);
     };
     using Streamed = std::integral_constant<Stores, Stores::kStreamed>;
     using Cached = std::integral_constant<Stores, Stores::kCached>;
@@ -64,6 +68,7 @@ class PixelOutput {
  private:
   static constexpr std::int64_t kLine = 64 / sizeof(T);
   static constexpr std::int64_t kSpanElements = 1 << 18;
+  static constexpr std::int64_t kAhead = 16384 / sizeof(T);  // elements that are fetched ahead
 
   std::int64_t tiles() const { return ceil_div(split_.channels, tile_); }
 
@@ -75,7 +80,7 @@ class PixelOutput {
 
   template <class F, bool kSplit, Stores kStores, class Map>
   void write_runs(ChannelTile tile, Span span, const Map& map, std::int64_t longest,
-                  std::int64_t width) const {
+                  std::int64_t width, std::int64_t ahead) const {
     using A = Arithmetic<T>;
     using Pointers = typename Pixels<T>::Pointers;
     const PixelData<T>& dy = pixels_.dy;
@@ -83,16 +88,17 @@ class PixelOutput {
     const PixelData<T>& out = pixels_.out;
     const std::int64_t dy_stride = dy.pixel_stride(tile), x_stride = x.pixel_stride(tile);
     const std::int64_t out_stride = out.pixel_stride(tile);
-    constexpr std::int64_t kAhead = 48;
-    const std::int64_t dy_ahead = dy.ahead(kAhead), x_ahead = x.ahead(kAhead);
-    const std::int64_t out_ahead = out.ahead(kAhead);
+    const std::int64_t dy_ahead = dy.ahead(ahead), x_ahead = x.ahead(ahead);
+    const std::int64_t out_ahead = out.ahead(ahead);
+    const bool dy_is_packed = F::kReadsDy && !dy.direct(), x_is_packed = F::kReadsX && !x.direct();
+    const bool out_is_packed = !out.direct();
     pixels_.each_run_of(longest, tile, span, [&](const Segment& run, Pointers at) NORMGRAD_INLINE {
       T dy_pack[kLanes * kPackedTile];
       T x_pack[kLanes * kPackedTile];
       T out_pack[kLanes * kPackedTile];
-      if (F::kReadsDy && !dy.direct()) at.dy = dy.packed(run, tile, dy_pack);
-      if (F::kReadsX && !x.direct()) at.x = x.packed(run, tile, x_pack);
-      if (!out.direct()) at.out = out_pack;
+      if (dy_is_packed) at.dy = dy.packed(run, tile, dy_pack);
+      if (x_is_packed) at.x = x.packed(run, tile, x_pack);
+      if (out_is_packed) at.out = out_pack;
       for (std::int64_t left = run.count * tile.count; left > 0; left -= width) {
         elementwise_by<kStores, A>(
             std::min(left, width), at.out,
@@ -108,13 +114,14 @@ class PixelOutput {
         at.x += x_stride;
         at.out += out_stride;
       }
-      if (!out.direct()) out.unpack(run, tile, out_pack);
+      if (out_is_packed) out.unpack(run, tile, out_pack);
     });
   }
 
   ChannelSplit split_;
   Pixels<T> pixels_;
   std::int64_t tile_, span_, spans_;
+  std::int64_t ahead_;  // pixels
 };
 
 NORMGRAD_TARGET_END

@@ -46,8 +46,7 @@ class PixelLoops {
 
   // Adds up one chunk of each of the tile's channels.
   template <class F>
-  void sums(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* maps,
-            ChannelSums to) const {
+  void sums(ChannelTile tile, std::int64_t chunk, const ChannelMaps& maps, ChannelSums to) const {
     using A = TermArithmetic<F, T>;
     const PixelData<T>& dy = pixels_.dy;
     const PixelData<T>& x = pixels_.x;
@@ -56,6 +55,7 @@ class PixelLoops {
     const TileMap<A> map(maps, tile.count, width, true);
     const std::int64_t lanes = std::min(split_.l, kLanes);
     PixelSums<F, T> sums(tile.count, lanes);
+    const std::int64_t full = sums.lanes();
     StepBlock<T> block;
     block.width = width;
     block.dy_stride = dy.pixel_stride(tile);
@@ -70,15 +70,16 @@ class PixelLoops {
       block.steps = 0;
       block.is_full = true;
     };
+    const bool dy_is_packed = F::kReadsDy && !dy.direct(), x_is_packed = F::kReadsX && !x.direct();
     using Pointers = typename Pixels<T>::Pointers;
     const auto add_step = [&](const Segment& step, Pointers at) NORMGRAD_INLINE {
       const int s = block.steps++;
-      if (F::kReadsDy && !dy.direct()) at.dy = dy.packed(step, tile, dy_pack[s]);
-      if (F::kReadsX && !x.direct()) at.x = x.packed(step, tile, x_pack[s]);
+      if (dy_is_packed) at.dy = dy.packed(step, tile, dy_pack[s]);
+      if (x_is_packed) at.x = x.packed(step, tile, x_pack[s]);
       block.dy[s] = F::kReadsDy ? at.dy : at.x;
       block.x[s] = F::kReadsX ? at.x : at.dy;
       block.extent[s] = step.count * tile.count;
-      block.is_full = block.is_full && step.count == sums.lanes();
+      block.is_full = block.is_full && step.count == full;
       if (block.steps == kChain) add();
     };
     pixels_.each_run_of(lanes, tile, span_of(split_, chunk), add_step);
@@ -89,8 +90,7 @@ class PixelLoops {
   std::int64_t output_parts() const { return output_.parts(); }
   OutputPart output_part(std::int64_t index) const { return output_.part(index); }
   template <class F>
-  void write(const OutputPart& part, const ChannelMap<double>* maps, Stores stores,
-             std::int64_t) const {
+  void write(const OutputPart& part, const ChannelMaps& maps, Stores stores, std::int64_t) const {
     output_.template write<F>(part.tile, part.span, maps, stores);
   }
 

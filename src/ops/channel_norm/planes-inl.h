@@ -49,8 +49,7 @@ class PlaneLoops {
 
   // Adds up one chunk of each of the tile's channels.
   template <class F>
-  void sums(ChannelTile tile, std::int64_t chunk, const ChannelMap<double>* maps,
-            ChannelSums to) const {
+  void sums(ChannelTile tile, std::int64_t chunk, const ChannelMaps& maps, ChannelSums to) const {
     using A = TermArithmetic<F, T>;
     using OfChannel = Sums<A, F::kSums, kAlternates<T, A>>;
     alignas(OfChannel) std::byte room[kMostChannels * sizeof(OfChannel)];
@@ -78,7 +77,7 @@ class PlaneLoops {
 
   // Writes one chunk of the output. Meanwhile the same chunk of tile `next` is fetched from memory.
   template <class F>
-  void write(const OutputPart& part, const ChannelMap<double>* maps, Stores stores,
+  void write(const OutputPart& part, const ChannelMaps& maps, Stores stores,
              std::int64_t next) const {
     using A = Arithmetic<T>;
     const auto [tile, span] = part;

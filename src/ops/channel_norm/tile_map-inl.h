@@ -22,7 +22,7 @@ template <typename A, bool kAlternating = false>
 class TileMap {
  public:
   // `count` channels, repeated up to `width`; for a formula that needs the mean alone, or all.
-  TileMap(const ChannelMap<double>* maps, std::int64_t count, std::int64_t width, bool mean_alone) {
+  TileMap(const ChannelMaps& maps, std::int64_t count, std::int64_t width, bool mean_alone) {
     for (std::int64_t i = 0; i < count; ++i) {
       const double low = low_of_mean<A>(maps[i]);
       is_split |= low != 0;
