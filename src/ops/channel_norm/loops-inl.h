@@ -79,10 +79,9 @@ class ChannelNorm {
 
   void run_chunks() const {
     const std::int64_t tiles = loops_.tiles();
-    // An output that does not need the sums is written with the one sweep that they take, if another would cost a trip to
-    // memory.
+    // An output that does not need the sums can be written with the one sweep that they take.
     const bool at_once = Op::kPasses == 1 && op_.output_wanted() && !op_.output_needs_sums() &&
-                         op_.sums_wanted() && stores_ == Stores::kStreamed;
+                         op_.sums_wanted() && loops_.output_goes_with_sums(stores_);
     const auto write_part = [&](const OutputPart& part) NORMGRAD_ATTR {
       ChannelMaps maps;
       set_maps(Op::kPasses, part.tile, maps);

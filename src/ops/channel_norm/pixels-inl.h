@@ -87,6 +87,8 @@ class PixelLoops {
     sums.finish(to);
   }
 
+  // By pixels it is faster, unless that takes another trip to memory.
+  bool output_goes_with_sums(Stores stores) const { return stores == Stores::kStreamed; }
   std::int64_t output_parts() const { return output_.parts(); }
   OutputPart output_part(std::int64_t index) const { return output_.part(index); }
   template <class F>

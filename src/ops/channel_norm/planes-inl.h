@@ -70,6 +70,7 @@ class PlaneLoops {
     }
   }
 
+  bool output_goes_with_sums(Stores) const { return true; }
   std::int64_t output_parts() const { return tiles() * chunks(); }
   OutputPart output_part(std::int64_t index) const {
     return {tile(index % tiles()), span_of(split_, index / tiles())};
@@ -86,7 +87,9 @@ class PlaneLoops {
         next < 0 || next >= tiles() || !direct ? 0 : next * tile_ - tile.first;
     const std::int64_t dy_later = dy_.together() ? to_next * dy_.channel_stride() : 0;
     const std::int64_t x_later = x_.together() ? to_next * x_.channel_stride() : 0;
-    const std::int64_t out_later = direct && split_.n > 1 ? out_.n_stride() : 0;
+    // The next n is this thread's to write, or else another's, out of whose cache it must not be fetched.
+    const std::int64_t out_later =
+        direct && split_.n > 1 && takes_whole_tiles() ? out_.n_stride() : 0;
     each_segment_of<F>(
         tile, span, [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
           with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
