@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "api/guard.h"
+#include "core/retirement.h"
 
 namespace normgrad::api {
 
@@ -98,10 +99,18 @@ int acl_entry(const char* name, Body&& body) noexcept {
   return code;
 }
 template <class Body>
-int aclnn_entry(const char* name, Body&& body) noexcept {
+int aclnn_waiting_entry(const char* name, Body&& body) noexcept {
   const int code = guarded(name, to_aclnn, body);
   if (code != 0) keep_error_of(code);
   return code;
+}
+// The same for a body that looks handles up and waits for nobody.
+template <class Body>
+int aclnn_entry(const char* name, Body&& body) noexcept {
+  return aclnn_waiting_entry(name, [&] {
+    const Visit visit;
+    return body();
+  });
 }
 
 }  // namespace normgrad::api

@@ -1,12 +1,14 @@
 // The life of an object that a C caller holds by pointer: published, looked up, destroyed. Its
-// class T names its T::kKind.
+// class T names its T::kKind and has a `retirement`.
 #ifndef NORMGRAD_API_LIVE_HANDLE_H
 #define NORMGRAD_API_LIVE_HANDLE_H
 
 #include <memory>
+#include <type_traits>
 
 #include "core/failure.h"
 #include "core/handle_registry.h"
+#include "core/retirement.h"
 
 namespace normgrad::api {
 
@@ -22,7 +24,7 @@ inline Status not_alive(const char* argument, const void* handle) {
               argument, handle);
 }
 
-// The object behind a handle; null if it is not alive as a T.
+// The object behind a handle; null if it is not alive as a T. Only in a Visit, which keeps it.
 template <class T, class Base>
 T* live(Base* handle) {
   return is_live(handle, T::kKind) ? static_cast<T*>(handle) : nullptr;
@@ -40,7 +42,7 @@ template <class T, class Base>
 Status destroy(const char* argument, Base* handle) {
   if (handle == nullptr) return Status::kOk;
   if (!unregister_handle(handle, T::kKind)) return not_alive(argument, handle);
-  delete static_cast<T*>(handle);
+  retire_object(const_cast<std::remove_const_t<T>*>(static_cast<T*>(handle)));
   return Status::kOk;
 }
 

@@ -10,9 +10,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
+
+#include "core/mutex.h"
+#include "core/never_destroyed.h"
 
 namespace normgrad {
 namespace {
@@ -110,7 +112,7 @@ class Allocator {
   Pieces::iterator merge_with_free_neighbours(Pieces::iterator piece);
   Pieces::iterator piece_at(Address address) { return std::prev(pieces_.upper_bound(address)); }
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   Pieces pieces_;           // every byte of every range is in exactly one
   FreePieces free_pieces_;  // no two of them adjacent
   std::size_t mapped_ = 0;
@@ -213,10 +215,10 @@ std::optional<int> Allocator::owner_of(Address address) {
   return piece.owner;
 }
 
-// Never destroyed: memory may be used and freed by destructors of any static object.
+// Memory may be used and freed by destructors of any static object.
 Allocator& allocator() {
-  static Allocator& instance = *new Allocator;
-  return instance;
+  static constinit NeverDestroyed<Allocator> instance;
+  return instance.get();
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 #include <atomic>
 #include <bit>
 #include <memory>
-#include <mutex>
 #include <new>
+
+#include "core/mutex.h"
 
 namespace normgrad {
 namespace {
@@ -45,11 +46,11 @@ struct Table {  // never destroyed
   std::size_t find(Key key) const {
     std::size_t i = home(key);
     for (;; i = next(i)) {
-      const Key found = slots[i].load(std::memory_order_acquire);
+      const Key found = slots[i].load();  // in the order of core/retirement.cc, like `current`
       if (found == key || found == kEmpty) return i;
     }
   }
-  bool holds(Key key) const { return slots[find(key)].load(std::memory_order_acquire) == key; }
+  bool holds(Key key) const { return slots[find(key)].load() == key; }
 
   // `key` is not in the table and used < size / 2.
   void insert(Key key) {
@@ -63,7 +64,7 @@ struct Table {  // never destroyed
   // `key` is in slot i. An erased slot before an empty one stops no search that would not stop one
   // slot later, so it becomes empty itself: turnover leaves no trail of erased slots to rehash.
   void erase(std::size_t i) {
-    slots[i].store(kErased, std::memory_order_relaxed);
+    slots[i].store(kErased);
     if (slots[next(i)].load(std::memory_order_relaxed) != kEmpty) return;
     for (; slots[i].load(std::memory_order_relaxed) == kErased; i = previous(i)) {
       slots[i].store(kEmpty, std::memory_order_relaxed);
@@ -76,7 +77,7 @@ constexpr std::size_t kFirstSize = 1024;
 constinit std::array<Slot, kFirstSize> first_slots{};
 constinit Table first_table{first_slots.data(), kFirstSize, 0, nullptr};
 constinit std::atomic<Table*> current{&first_table};
-constinit std::mutex writers;
+constinit Mutex writers;
 
 Table* grow(const Table& old) {
   auto slots = std::make_unique<Slot[]>(old.size * 2);
@@ -93,7 +94,7 @@ Table* grow(const Table& old) {
 
 bool is_live(const void* handle, HandleKind kind) {
   const Key key = key_of(handle, kind);
-  return key != kEmpty && current.load(std::memory_order_acquire)->holds(key);
+  return key != kEmpty && current.load()->holds(key);
 }
 
 void register_handle(const void* handle, HandleKind kind) {
@@ -104,7 +105,7 @@ void register_handle(const void* handle, HandleKind kind) {
   if (table->holds(key)) return;
   if (table->used >= table->size / 2) {
     table = grow(*table);
-    current.store(table, std::memory_order_release);
+    current.store(table);
   }
   table->insert(key);
 }

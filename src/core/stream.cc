@@ -1,8 +1,8 @@
 #include "core/stream.h"
 
-#include <mutex>
-#include <shared_mutex>
-#include <unordered_map>
+#include <map>
+
+#include "core/never_destroyed.h"
 
 namespace normgrad {
 namespace {
@@ -22,14 +22,13 @@ struct TakeTheTime : Work {
 };
 
 struct Streams {
-  std::shared_mutex mutex;
-  std::unordered_map<const void*, std::weak_ptr<Stream>> alive;
+  SharedMutex mutex;
+  std::map<const void*, std::weak_ptr<Stream>> alive;
 };
 
-// Never destroyed: threads may use streams while static objects go.
 Streams& streams() {
-  static Streams& instance = *new Streams;
-  return instance;
+  static constinit NeverDestroyed<Streams> instance;
+  return instance.get();
 }
 
 }  // namespace

@@ -29,6 +29,8 @@ class NORMGRAD_API Mark {
   bool poll(bool may_run) const;
   bool reached() const { return queue_ == nullptr || queue_->reached(position_); }
   WorkFailure take_failure() const;
+  // For work that waits for it; not of an inline stream.
+  Awaited awaited() const { return {queue_, position_, std::nullopt}; }
 
  private:
   std::shared_ptr<WorkQueue> queue_;

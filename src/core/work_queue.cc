@@ -1,7 +1,5 @@
 #include "core/work_queue.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <new>
 #include <utility>
@@ -11,29 +9,52 @@
 namespace normgrad {
 namespace {
 
-bool passed(Deadline deadline) { return deadline.has_value() && Clock::now() >= *deadline; }
+bool is_self(pthread_t thread) { return ::pthread_equal(thread, ::pthread_self()) != 0; }
+
+bool is_lost(pthread_t thread) { return ::pthread_equal(thread, forked_thread()) == 0; }
 
 }  // namespace
 
-bool WorkQueue::enter(Deadline deadline) {
+std::unique_lock<Mutex> WorkQueue::locked() {
   std::unique_lock lock(mutex_);
-  while (depth_ != 0 && owner_ != std::this_thread::get_id()) {
-    if (passed(deadline)) return false;
-    wait(lock, deadline);
+  if (generation_ != fork_generation()) adopt();
+  return lock;
+}
+
+// After fork: other threads than the one that forked do not exist here.
+void WorkQueue::adopt() {
+  generation_ = fork_generation();
+  if (depth_ != 0 && is_lost(owner_)) depth_ = 0;
+  if (runner_.has_value() && is_lost(*runner_)) {
+    runner_.reset();
+    held_.reset();
+    ++completed_;
   }
-  owner_ = std::this_thread::get_id();
+  if (worker_.has_value() && is_lost(*worker_)) {
+    worker_.reset();
+    pending_.clear();
+    completed_ = submitted_;
+  }
+}
+
+bool WorkQueue::enter(Deadline deadline) {
+  std::unique_lock lock = locked();
+  while (depth_ != 0 && !is_self(owner_)) {
+    if (passed(deadline)) return false;
+    changed_.wait(lock, deadline);
+  }
+  owner_ = ::pthread_self();
   ++depth_;
   return true;
 }
 
 void WorkQueue::leave() {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   if (--depth_ == 0) changed_.notify_all();
 }
 
 std::uint64_t WorkQueue::submit(std::unique_ptr<Work> work) {
-  const std::lock_guard lock(mutex_);
-  forget_lost_worker();
+  const std::unique_lock lock = locked();
   if (closed_) return 0;
   if (mode_ == StreamMode::kAsync && !worker_.has_value()) start_worker();
   pending_.push_back(std::move(work));
@@ -46,42 +67,41 @@ void WorkQueue::start_worker() {
   pthread_t thread{};
   if (::pthread_create(&thread, nullptr, &WorkQueue::work, this) != 0) throw std::bad_alloc();
   worker_ = thread;
-  worker_process_ = ::getpid();
-}
-
-// Its work is the parent's. The caller holds the lock.
-void WorkQueue::forget_lost_worker() {
-  if (!worker_.has_value() || worker_process_ == ::getpid()) return;
-  worker_.reset();
-  pending_.clear();
-  running_ = false;
-  completed_ = submitted_;
 }
 
 void* WorkQueue::work(void* queue) {
   auto& self = *static_cast<WorkQueue*>(queue);
-  std::unique_lock lock(self.mutex_);
+  std::unique_lock lock = self.locked();
   while (!self.closed_ || !self.pending_.empty()) {
     if (self.pending_.empty()) {
-      self.wait(lock, std::nullopt);
-    } else {
-      self.run_front(lock);
+      self.changed_.wait(lock, std::nullopt);
+      continue;
     }
+    std::unique_ptr<Work> work = self.begin_front();
+    lock.unlock();
+    if (Awaited* awaited = work->awaits()) {
+      awaited->in_time = awaited->queue->finish(awaited->position, awaited->deadline);
+    }
+    self.end_front(std::move(work));
+    lock = self.locked();
   }
   return nullptr;
 }
 
 // There is pending work (drop() may have taken it from under a waiting thread) and none runs. The
-// lock is held on entry and on return, not in between.
-void WorkQueue::run_front(std::unique_lock<std::mutex>& lock) {
+// caller holds the lock.
+std::unique_ptr<Work> WorkQueue::begin_front() {
   std::unique_ptr<Work> work = std::move(pending_.front());
   pending_.pop_front();
-  running_ = true;
-  lock.unlock();
+  runner_ = ::pthread_self();
+  return work;
+}
+
+void WorkQueue::end_front(std::unique_ptr<Work> work) {
   const int code = work->run();
   work.reset();
-  lock.lock();
-  running_ = false;
+  const std::unique_lock lock = locked();
+  runner_.reset();
   ++completed_;
   if (code != 0 && failure_.code == 0) {
     failure_.code = code;
@@ -91,41 +111,75 @@ void WorkQueue::run_front(std::unique_lock<std::mutex>& lock) {
   changed_.notify_all();
 }
 
-void WorkQueue::wait(std::unique_lock<std::mutex>& lock, Deadline deadline) {
-  if (deadline.has_value()) {
-    changed_.wait_until(lock, *deadline);
-  } else {
-    changed_.wait(lock);
-  }
-}
-
-std::uint64_t WorkQueue::submitted() const {
-  const std::lock_guard lock(mutex_);
+std::uint64_t WorkQueue::submitted() {
+  const std::unique_lock lock = locked();
   return submitted_;
 }
 
-bool WorkQueue::reached(std::uint64_t position) const {
-  const std::lock_guard lock(mutex_);
+bool WorkQueue::reached(std::uint64_t position) {
+  const std::unique_lock lock = locked();
   return completed_ >= position;
 }
 
 bool WorkQueue::finish(std::uint64_t position, Deadline deadline) {
-  std::unique_lock lock(mutex_);
-  forget_lost_worker();
+  if (mode_ == StreamMode::kDeferred) return finish_deferred(position, deadline);
+  std::unique_lock lock = locked();
   while (completed_ < position) {
-    if (mode_ == StreamMode::kDeferred && !running_ && !pending_.empty()) {
-      run_front(lock);
-    } else {
-      wait(lock, deadline);
-    }
+    changed_.wait(lock, deadline);
     if (completed_ < position && passed(deadline)) return false;
   }
   return true;
 }
 
+// Work may wait for another queue's, that for a third one's, as far as there are streams: so the way
+// back lies in the queues and not on the stack. While their work waits, they are run by this thread
+// alone.
+bool WorkQueue::finish_deferred(std::uint64_t position, Deadline deadline) {
+  WorkQueue* queue = this;
+  WorkQueue* asker = nullptr;
+  for (;;) {
+    const Awaited* awaited = asker == nullptr ? nullptr : asker->awaited_;
+    const Step step = queue->step(awaited == nullptr ? position : awaited->position,
+                                  awaited == nullptr ? deadline : awaited->deadline);
+    if (step == Step::kMore) continue;
+    if (step == Step::kAwaits) {
+      queue->asker_ = asker;
+      asker = queue;
+      queue = asker->awaited_->queue.get();
+      continue;
+    }
+    if (asker == nullptr) return step == Step::kReached;
+    queue = asker;
+    asker = queue->asker_;
+    queue->awaited_->in_time = step == Step::kReached;
+    queue->end_front(std::move(queue->held_));
+  }
+}
+
+// One piece of work, or a wait for another thread's.
+WorkQueue::Step WorkQueue::step(std::uint64_t position, Deadline deadline) {
+  std::unique_lock lock = locked();
+  if (completed_ >= position) return Step::kReached;
+  if (runner_.has_value() || pending_.empty()) {
+    changed_.wait(lock, deadline);
+  } else {
+    std::unique_ptr<Work> work = begin_front();
+    lock.unlock();
+    awaited_ = work->awaits();
+    if (awaited_ != nullptr) {
+      held_ = std::move(work);
+      return Step::kAwaits;
+    }
+    end_front(std::move(work));
+    lock = locked();
+  }
+  if (completed_ >= position) return Step::kReached;
+  return passed(deadline) ? Step::kLate : Step::kMore;
+}
+
 bool WorkQueue::poll(std::uint64_t position, bool may_run) {
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = locked();
     if (completed_ >= position) return true;
     if (mode_ != StreamMode::kDeferred || !may_run) return false;
     if (position > polled_) {
@@ -137,17 +191,17 @@ bool WorkQueue::poll(std::uint64_t position, bool may_run) {
 }
 
 WorkFailure WorkQueue::take_failure(std::uint64_t position) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   if (failure_.code == 0 || failure_.position > position) return {};
   return std::exchange(failure_, {});
 }
 
 void WorkQueue::drop() {
   std::deque<std::unique_ptr<Work>> dropped;  // destroyed without the lock
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = locked();
   closed_ = true;
   dropped.swap(pending_);
-  while (running_) wait(lock, std::nullopt);
+  while (runner_.has_value()) changed_.wait(lock, std::nullopt);
   completed_ += dropped.size();
   changed_.notify_all();
   lock.unlock();
@@ -161,8 +215,7 @@ void WorkQueue::close() {
   }
   std::optional<pthread_t> worker;
   {
-    const std::lock_guard lock(mutex_);
-    forget_lost_worker();
+    const std::unique_lock lock = locked();
     closed_ = true;
     worker = std::exchange(worker_, std::nullopt);
     changed_.notify_all();

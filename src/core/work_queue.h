@@ -5,19 +5,26 @@
 
 #include <pthread.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "core/environment.h"
+#include "core/mutex.h"
 #include "normgrad/export.h"
 
 namespace normgrad {
+
+class WorkQueue;
+
+// What a piece of work waits for.
+struct Awaited {
+  std::shared_ptr<WorkQueue> queue;
+  std::uint64_t position = 0;
+  Deadline deadline;
+  bool in_time = false;  // set before the work runs: it came before the deadline
+};
 
 // A piece of work that outlives the call that submitted it: it holds copies of all it needs.
 struct Work {
@@ -25,6 +32,8 @@ struct Work {
   // 0, or an error code, which leaves its sentence behind (core/failure.h) and which the stream's
   // next synchronization answers with. Throws nothing. No lock is held while it runs.
   virtual int run() = 0;
+  // Asked once, when its turn has come; not null: run() comes after that.
+  virtual Awaited* awaits() { return nullptr; }
 };
 
 struct WorkFailure {
@@ -33,11 +42,11 @@ struct WorkFailure {
   char text[1024] = "";
 };
 
-using Clock = std::chrono::steady_clock;
-using Deadline = std::optional<Clock::time_point>;  // none: for ever
+inline bool passed(Deadline deadline) { return deadline.has_value() && Clock::now() >= *deadline; }
 
 // Positions count submitted work from 1. Work only ever waits for work that was submitted before it
-// (a mark is captured after it was made), so waiting has no cycles.
+// (a mark is captured after it was made), so waiting has no cycles. In a child of fork, what other
+// threads had begun, and all that is left to the worker's, is the parent's: there it counts as done.
 class NORMGRAD_API WorkQueue {
  public:
   explicit WorkQueue(StreamMode mode) : mode_(mode) {}
@@ -54,7 +63,7 @@ class NORMGRAD_API WorkQueue {
   // Async and deferred: returns its position, or 0 after close() or drop(): nothing was submitted.
   // May throw std::bad_alloc; likewise.
   std::uint64_t submit(std::unique_ptr<Work> work);
-  std::uint64_t submitted() const;
+  std::uint64_t submitted();
 
   // Everything up to `position` is done on return; deferred: by this thread. False: the deadline
   // passed (deferred: after at least one piece of work, so that repeating comes to an end).
@@ -62,7 +71,7 @@ class NORMGRAD_API WorkQueue {
   // Is everything up to `position` done? Deferred: a second question about the same work does it
   // first, if this thread may, so that polling comes to an end.
   bool poll(std::uint64_t position, bool may_run);
-  bool reached(std::uint64_t position) const;
+  bool reached(std::uint64_t position);
 
   // The first failure up to `position` since the last call; code 0 if there was none.
   WorkFailure take_failure(std::uint64_t position);
@@ -71,26 +80,36 @@ class NORMGRAD_API WorkQueue {
   void close();  // finishes all work and joins the worker; nothing runs afterwards
 
  private:
+  enum class Step { kMore, kReached, kLate, kAwaits };
+
   static void* work(void* queue);
-  void forget_lost_worker();
+  std::unique_lock<Mutex> locked();
+  void adopt();
   void start_worker();
-  void run_front(std::unique_lock<std::mutex>& lock);
-  void wait(std::unique_lock<std::mutex>& lock, Deadline deadline);
+  std::unique_ptr<Work> begin_front();
+  void end_front(std::unique_ptr<Work> work);
+  bool finish_deferred(std::uint64_t position, Deadline deadline);
+  Step step(std::uint64_t position, Deadline deadline);
 
   const StreamMode mode_;
-  mutable std::mutex mutex_;         // of what follows; never held while work runs
-  std::condition_variable changed_;  // any of it
+  Mutex mutex_;        // of what follows; never held while work runs
+  Condition changed_;  // any of it
   std::deque<std::unique_ptr<Work>> pending_;
   std::uint64_t submitted_ = 0;
   std::uint64_t completed_ = 0;
   std::uint64_t polled_ = 0;  // up to here a poll has answered "no"
-  bool running_ = false;      // one piece of work, by some thread
   bool closed_ = false;
   std::optional<pthread_t> worker_;
-  pid_t worker_process_ = 0;  // a child of fork has the queue, but not the thread
-  std::thread::id owner_;     // of the turn
-  int depth_ = 0;             // how often the owner has it
+  std::optional<pthread_t> runner_;  // of one piece of work
+  pthread_t owner_{};                // of the turn
+  int depth_ = 0;                    // how often the owner has it
+  unsigned generation_ = fork_generation();
   WorkFailure failure_;
+  // The runner's, deferred: work that was begun, what it waits for, and the queue whose work waits
+  // for this one.
+  std::unique_ptr<Work> held_;
+  Awaited* awaited_ = nullptr;
+  WorkQueue* asker_ = nullptr;
 };
 
 }  // namespace normgrad

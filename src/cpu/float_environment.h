@@ -11,8 +11,9 @@
 
 namespace normgrad::cpu {
 
-// Sets the calling thread's control word for its lifetime. A new thread inherits its creator's, so
-// every task needs one: DAZ turns subnormal inputs to 0 already on widening.
+// Sets the calling thread's control word for its lifetime; afterwards that and the exception flags
+// are as they were. A new thread inherits its creator's, so every task needs one: DAZ turns subnormal
+// inputs to 0 already on widening.
 class FloatEnvironment {
  public:
   FloatEnvironment() : saved_(get()) { set(kDefault); }
@@ -27,14 +28,20 @@ class FloatEnvironment {
   static Word get() { return _mm_getcsr(); }
   static void set(Word word) { _mm_setcsr(word); }
 #elif defined(__aarch64__)
-  using Word = std::uint64_t;
-  static constexpr Word kDefault = 0;  // FPCR: the same
+  struct Word {
+    std::uint64_t control, flags;
+  };
+  static constexpr Word kDefault{0, 0};  // FPCR and FPSR: the same
   static Word get() {
     Word word;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(word));
+    __asm__ volatile("mrs %0, fpcr" : "=r"(word.control));
+    __asm__ volatile("mrs %0, fpsr" : "=r"(word.flags));
     return word;
   }
-  static void set(Word word) { __asm__ volatile("msr fpcr, %0" : : "r"(word)); }
+  static void set(Word word) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(word.control));
+    __asm__ volatile("msr fpsr, %0" : : "r"(word.flags));
+  }
 #else
 #error "normgrad needs to know this processor's floating-point control word"
 #endif

@@ -7,6 +7,8 @@
 #include <atomic>
 
 #include "core/environment.h"
+#include "core/fork_gate.h"
+#include "cpu/cache.h"
 #include "cpu/float_environment.h"
 #include "normgrad/settings.h"
 
@@ -19,10 +21,16 @@ std::atomic<int>& thread_limit() {
 }
 
 // OpenMP's worker threads do not exist in a forked child, and waiting for them would hang: the child runs serially.
-// Watched from the start, as the pool may be another library's that uses OpenMP too.
-std::atomic<bool> pool_is_lost{false};
-[[maybe_unused]] const int watching_forks =
-    ::pthread_atfork(nullptr, nullptr, [] { pool_is_lost.store(true, std::memory_order_relaxed); });
+bool pool_is_lost() { return fork_generation() != 0; }
+
+// What is read when first needed must not be on the way when another thread forks.
+[[maybe_unused]] const int watching_forks = ::pthread_atfork(
+    [] {
+      thread_limit();
+      isa();
+      cpu::last_level_cache_bytes();
+    },
+    nullptr, nullptr);
 
 // OpenMP ends the process when it cannot create a thread, so a wild setting must not ask for thousands.
 int most_threads() { return std::max(64, omp_get_num_procs()); }
@@ -83,8 +91,8 @@ int set_threads(int count) {
 namespace cpu {
 
 void run_blocks(std::int64_t blocks, std::int64_t elements, Order order, Task task, void* context) {
-  const bool alone = blocks < 2 || elements < kElementsWorthThreads || omp_in_parallel() != 0 ||
-                     pool_is_lost.load(std::memory_order_relaxed);
+  const bool alone =
+      blocks < 2 || elements < kElementsWorthThreads || omp_in_parallel() != 0 || pool_is_lost();
   const int team =
       alone ? 1 : static_cast<int>(std::min<std::int64_t>({threads(), most_threads(), blocks}));
   if (team == 1) {

@@ -1,35 +1,17 @@
-// Eight threads submit 500 operations each to each of four streams that they share: every result is
+// Eight threads submit 1000 operations each to each of four streams that they share: every result is
 // that of the serial run.
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "aclnn/call.h"
 #include "aclnn/device.h"
+#include "aclnn/serial_run.h"
 
 namespace aclnn_test {
 namespace {
 
-constexpr std::size_t kThreads = 8, kStreams = 4, kOperations = 500, kCalls = 20;
-constexpr std::size_t kMostElements = 4000;
+constexpr std::size_t kThreads = 8, kStreams = 4, kOperations = 1000, kCalls = 20;
 constexpr std::uint64_t kSeed = 50000000;
-
-// Small ones, all operators in turn.
-std::vector<Case> small_cases(std::uint64_t seed) {
-  std::vector<Case> out;
-  for (std::size_t index = 0; out.size() < kCalls; ++index) {
-    const Api api = kApis[out.size() % std::size(kApis)];
-    Case c = make_case(api, seed, index, true);
-    const ops_test::Slot big = api == Api::kGatherStats ? ops_test::kMean : c.problem.big_input();
-    if (element_count(c.problem.tensor[big]) <= kMostElements) out.push_back(std::move(c));
-  }
-  return out;
-}
-
-struct Expectation {
-  std::unique_ptr<Call> call;
-  Outputs outputs;
-};
 
 // A call stays on one stream, so that its next run comes after its last one.
 class Client {
@@ -62,7 +44,7 @@ class Client {
       if (code != ACL_SUCCESS && failure_.empty()) failure_ = complaint("synchronize", code);
     }
     for (const Expectation& e : calls_) {
-      note(first_difference(e.call->what().problem, e.call->finish(), e.outputs), *e.call);
+      note(e.difference(), *e.call);
     }
   }
 
@@ -71,20 +53,6 @@ class Client {
   std::string failure_;
 };
 
-std::vector<Expectation> serially(const std::vector<Case>& cases) {
-  std::vector<Expectation> out;
-  for (const Case& c : cases) {
-    auto call = std::make_unique<Call>(c);
-    EXPECT_TRUE(call->reset());
-    EXPECT_EQ(call->start(nullptr), "") << c.description();
-    EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
-    Outputs outputs = call->finish();
-    EXPECT_EQ(first_difference(c.problem, outputs, run_library(c.problem)), "");
-    out.push_back({std::move(call), std::move(outputs)});
-  }
-  return out;
-}
-
 TEST(Concurrency, ResultsAreThoseOfTheSerialRun) {
   const Device device;
   const Stream streams[kStreams];
@@ -92,7 +60,7 @@ TEST(Concurrency, ResultsAreThoseOfTheSerialRun) {
   for (std::size_t s = 0; s < kStreams; ++s) handles[s] = streams[s].get();
   std::vector<Client> clients;
   for (std::size_t t = 0; t < kThreads; ++t) {
-    clients.emplace_back(serially(small_cases(kSeed + t * 100000)), handles);
+    clients.emplace_back(small_calls(kSeed + t * 100000, kCalls), handles);
   }
   std::vector<std::thread> threads;
   for (Client& client : clients) threads.emplace_back(std::ref(client));

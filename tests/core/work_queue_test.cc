@@ -72,21 +72,106 @@ TEST(WorkQueue, WhoWaitsForDroppedWorkGoesOn) {
   }
 }
 
+struct WaitFor : Work {
+  WaitFor(std::shared_ptr<WorkQueue> queue, std::uint64_t position, Deadline deadline)
+      : awaited{std::move(queue), position, deadline} {}
+  Awaited* awaits() override { return &awaited; }
+  int run() override { return awaited.in_time ? 0 : 9; }
+  Awaited awaited;
+};
+
+// Each waits for the one before it: no deeper on the stack than one.
+TEST(WorkQueue, FinishesAChainOfAHundredThousandQueues) {
+  constexpr std::size_t kQueues = 100000;
+  for (const Deadline deadline : {Deadline(), Deadline(Clock::now() + std::chrono::hours(1))}) {
+    std::vector<std::shared_ptr<WorkQueue>> queues;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < kQueues; ++i) {
+      queues.push_back(std::make_shared<WorkQueue>(StreamMode::kDeferred));
+      if (i > 0) queues[i]->submit(std::make_unique<WaitFor>(queues[i - 1], 1 + (i > 1), deadline));
+      queues[i]->submit(call([&order, i] { return order.push_back(i), 0; }));
+    }
+    EXPECT_TRUE(queues.back()->finish(2, deadline));
+    ASSERT_EQ(order.size(), kQueues);
+    for (std::size_t i = 0; i < kQueues; ++i) ASSERT_EQ(order[i], i);
+    for (const auto& queue : queues) EXPECT_EQ(queue->take_failure(2).code, 0);
+  }
+}
+
+TEST(WorkQueue, GoesOnAfterAWaitThatCameTooLate) {
+  const auto first = std::make_shared<WorkQueue>(StreamMode::kDeferred);
+  WorkQueue second(StreamMode::kDeferred);
+  int ran = 0;
+  for (int i = 0; i < 3; ++i) first->submit(call([&] { return ++ran, 0; }));
+  second.submit(std::make_unique<WaitFor>(first, 3, Clock::time_point()));
+  second.submit(call([&] { return ran *= 10, 0; }));
+  EXPECT_TRUE(second.finish(2, std::nullopt));
+  EXPECT_EQ(ran, 10) << "a wait whose time has passed does one piece of work";
+  EXPECT_EQ(second.take_failure(2).code, 9);
+  EXPECT_TRUE(first->finish(3, std::nullopt));
+  EXPECT_EQ(ran, 12);
+}
+
+// 0 if the child says so; one that hangs is ended by its alarm.
+template <class Body>
+int exit_code_of_child(Body&& child_is_well) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);
+    ::_exit(child_is_well() ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 // The child has the queue, but not its thread.
 TEST(WorkQueue, ChildOfForkWaitsForNobody) {
   WorkQueue queue(StreamMode::kAsync);
   const std::uint64_t position = queue.submit(call([] { return 0; }));
   EXPECT_TRUE(queue.finish(position, std::nullopt));
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(30);
-    queue.close();
-    ::_exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(exit_code_of_child([&] { return queue.close(), true; }), 0);
   queue.close();
+}
+
+// Another thread is in the middle of something when this one forks: in the child that is over, and
+// new work is done.
+TEST(WorkQueue, ChildOfForkGoesOnWithoutTheThreadThatWorked) {
+  for (const StreamMode mode : {StreamMode::kInline, StreamMode::kAsync, StreamMode::kDeferred}) {
+    WorkQueue queue(mode);
+    std::atomic<bool> begun = false, go_on = false;
+    const auto work = [&] {
+      begun = true;
+      while (!go_on) std::this_thread::yield();
+      return 0;
+    };
+    std::thread busy([&] {
+      if (mode == StreamMode::kInline) {
+        queue.enter(std::nullopt);
+        work();
+        queue.leave();
+      } else {
+        queue.finish(queue.submit(call(work)), std::nullopt);
+      }
+    });
+    while (!begun) std::this_thread::yield();
+    EXPECT_EQ(exit_code_of_child([&] {
+                if (mode == StreamMode::kInline) {
+                  queue.enter(std::nullopt);
+                  queue.leave();
+                } else {
+                  std::atomic<bool> ran = false;
+                  const auto last = queue.submit(call([&] { return ran = true, 0; }));
+                  if (!queue.finish(last, std::nullopt) || !ran) return false;
+                }
+                return queue.close(), true;
+              }),
+              0)
+        << static_cast<int>(mode);
+    go_on = true;
+    busy.join();
+    queue.close();
+  }
 }
 
 }  // namespace

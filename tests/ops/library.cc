@@ -87,13 +87,17 @@ std::vector<normgrad::Isa> available_isas() {
 }
 
 Outputs run_library(const Problem& problem, const RunSettings& settings) {
-  Outputs out;
   normgrad::set_threads(settings.threads);
   normgrad::set_isa(settings.isa);
   normgrad::Plan plan;
-  Status status = make_plan(problem, &plan);
+  const Status status = make_plan(problem, &plan);
   if (status != Status::kOk) return {{}, failed_call("make_plan", status)};
+  return run_plan(problem, plan, settings.workspace_shift_bytes);
+}
 
+Outputs run_plan(const Problem& problem, const normgrad::Plan& plan,
+                 std::size_t workspace_shift_bytes) {
+  Outputs out;
   Storages storages = make_storages(problem);
   Pointers data;
   data.fill(reinterpret_cast<void*>(std::uintptr_t{16}));  // what is absent is never dereferenced
@@ -102,8 +106,8 @@ Outputs run_library(const Problem& problem, const RunSettings& settings) {
   }
   const Slot big = problem.big_output();
   if (problem.dx_shares != kDx && problem.has(big)) data[big] = data[problem.dx_shares];
-  Workspace workspace(plan.workspace_bytes, settings.workspace_shift_bytes);
-  status = run(problem, plan, data, workspace.data());
+  Workspace workspace(plan.workspace_bytes, workspace_shift_bytes);
+  const Status status = run(problem, plan, data, workspace.data());
   if (status != Status::kOk) return {{}, failed_call("run", status)};
 
   out.failure = changed_bytes(problem, storages);

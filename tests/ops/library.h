@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "normgrad/plan.h"
 #include "normgrad/settings.h"
 #include "ops/problem.h"
 #include "ops/storage.h"
@@ -27,6 +28,9 @@ struct Outputs {
   std::string failure;  // the call's, or what it wrote where it must not; "" if none
 };
 
+// One run of the problem's plan, in memory of its own.
+Outputs run_plan(const Problem& problem, const normgrad::Plan& plan,
+                 std::size_t workspace_shift_bytes = 1);
 Outputs run_library(const Problem& problem, const RunSettings& settings = {});
 
 // "" if all elements are the same numbers; all NaNs are one, and so are the two zeros.

@@ -6,6 +6,7 @@ struct aclDataBuffer {
   static constexpr normgrad::HandleKind kKind = normgrad::HandleKind::kAclDataBuffer;
   void* data;
   size_t size;
+  normgrad::Retirement retirement = {};
 };
 
 namespace normgrad::api {
@@ -17,6 +18,7 @@ Answer ask(const char* name, const aclDataBuffer* handle, Answer absent, Body&& 
   Answer answer = absent;
   entry(name, [&] {
     if (handle == nullptr) return refuse_null("dataBuffer");
+    const Visit visit;
     if (!is_live(handle, aclDataBuffer::kKind)) return refuse_dead("dataBuffer", handle);
     answer = body(*handle);
     return ACL_SUCCESS;
@@ -44,7 +46,7 @@ aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer) {
     if (!normgrad::unregister_handle(dataBuffer, aclDataBuffer::kKind)) {
       return refuse_dead("dataBuffer", dataBuffer);
     }
-    delete dataBuffer;
+    normgrad::retire_object(const_cast<aclDataBuffer*>(dataBuffer));
     return ACL_SUCCESS;
   });
 }
@@ -52,9 +54,11 @@ aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer) {
 aclError aclUpdateDataBuffer(aclDataBuffer* dataBuffer, void* data, size_t size) {
   return entry(__func__, [&] {
     if (dataBuffer == nullptr) return refuse_null("dataBuffer");
+    const normgrad::Visit visit;
     aclDataBuffer* found = live<aclDataBuffer>(dataBuffer);
     if (found == nullptr) return refuse_dead("dataBuffer", dataBuffer);
-    *found = {data, size};
+    found->data = data;
+    found->size = size;
     return ACL_SUCCESS;
   });
 }

@@ -1,6 +1,7 @@
 // Events: created in the current context, which owns them; each stands for what its last recording
 // marked.
 #include "api/acl/runtime.h"
+#include "cpu/float_environment.h"
 
 namespace normgrad::api {
 namespace {
@@ -66,14 +67,18 @@ int synchronize(aclrtEvent handle, std::int32_t timeout) {
 }
 
 struct WaitForMark : Work {
-  WaitForMark(Mark awaited, std::int32_t ms) : mark(std::move(awaited)), timeout(ms) {}
+  WaitForMark(const Mark& mark, std::int32_t ms) : awaited(mark.awaited()), timeout(ms) {}
+  Awaited* awaits() override {
+    awaited.deadline = deadline_in(timeout);
+    return &awaited;
+  }
   int run() override {
-    if (mark.finish(deadline_in(timeout))) return ACL_SUCCESS;
+    if (awaited.in_time) return ACL_SUCCESS;
     const EntryPoint entry_point("aclrtStreamWaitEventWithTimeout");
     return refuse(ACL_ERROR_RT_WAIT_TIMEOUT, "the event did not come within timeout, %d ms",
                   timeout);
   }
-  const Mark mark;
+  Awaited awaited;
   const std::int32_t timeout;
 };
 
@@ -114,6 +119,7 @@ int elapsed(float* ms, Event& from, Event& to) {
   if (time < Clock::duration::zero()) {
     return refuse(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "endEvent came before startEvent");
   }
+  const cpu::FloatEnvironment environment;
   *ms = std::chrono::duration<float, std::milli>(time).count();
   return ACL_SUCCESS;
 }

@@ -1,6 +1,5 @@
 // Functions of the caller in a stream's order: host functions, and callbacks, which another thread
 // runs (aclrtProcessReport).
-#include <condition_variable>
 #include <deque>
 
 #include "api/acl/report.h"
@@ -40,16 +39,15 @@ struct Reports {
 };
 
 struct Subscriptions {
-  std::mutex mutex;
-  std::condition_variable reported;
+  Mutex mutex;
+  Condition reported;
   std::map<std::uint64_t, Reports> reports;        // by thread
   std::map<const Stream*, std::uint64_t> threads;  // by stream
 };
 
-// Never destroyed: a stream's thread may report at any time.
 Subscriptions& subscriptions() {
-  static Subscriptions& instance = *new Subscriptions;
-  return instance;
+  static constinit NeverDestroyed<Subscriptions> instance;
+  return instance.get();
 }
 
 void report(const Stream& stream, const UserWork& callback) {
@@ -152,9 +150,9 @@ int process(std::int32_t timeout) {
       lock.unlock();
       return work.run();
     }
-    if (!deadline.has_value()) {
-      all.reported.wait(lock);
-    } else if (all.reported.wait_until(lock, *deadline) == std::cv_status::timeout) {
+    if (!passed(deadline)) {
+      all.reported.wait(lock, deadline);
+    } else {
       return refuse(ACL_ERROR_WAIT_CALLBACK_TIMEOUT, "no callback came within timeout, %d ms",
                     timeout);
     }

@@ -12,15 +12,15 @@ namespace {
 constexpr std::size_t kLongestFile = std::size_t{10} << 20;
 
 struct Initialization {
-  std::mutex mutex;
+  Mutex mutex;
   std::uint64_t count = 0;
   bool finalized = false;             // since the last aclInit
   std::optional<std::string> config;  // of the first aclInit
 };
 
 Initialization& initialization() {
-  static Initialization& instance = *new Initialization;
-  return instance;
+  static constinit NeverDestroyed<Initialization> instance;
+  return instance.get();
 }
 
 int read_file(const char* path, std::string* text) {
@@ -57,16 +57,25 @@ int read_config(const char* path, std::string* text) {
   return ACL_SUCCESS;
 }
 
+// The caller holds the lock.
+int count_repeat(Initialization& state) {
+  ++state.count;
+  return refuse(ACL_ERROR_REPEAT_INITIALIZE,
+                "ACL is initialized already, which does no harm: this was call %llu",
+                static_cast<unsigned long long>(state.count));
+}
+
+// The file is read without the lock: it may be one that answers late.
 int begin(Initialization& state, const char* path) {
-  if (state.count > 0) {
-    ++state.count;
-    return refuse(ACL_ERROR_REPEAT_INITIALIZE,
-                  "ACL is initialized already, which does no harm: this was call %llu",
-                  static_cast<unsigned long long>(state.count));
+  {
+    const std::lock_guard lock(state.mutex);
+    if (state.count > 0) return count_repeat(state);
   }
   std::string config;
   const int code = read_config(path, &config);
   if (code != ACL_SUCCESS) return code;
+  const std::lock_guard lock(state.mutex);
+  if (state.count > 0) return count_repeat(state);
   if (state.config.value_or(config) != config) {
     return refuse(ACL_ERROR_INVALID_PARAM,
                   "configPath has another text than the first time, but a process has one "
@@ -89,11 +98,7 @@ using namespace normgrad::api;  // NOLINT: entry points are in the global namesp
 using normgrad::WorkFailure;
 
 aclError aclInit(const char* configPath) {
-  return entry(__func__, [&] {
-    Initialization& state = initialization();
-    const std::lock_guard lock(state.mutex);
-    return begin(state, configPath);
-  });
+  return entry(__func__, [&] { return begin(initialization(), configPath); });
 }
 
 aclError aclFinalize(void) {

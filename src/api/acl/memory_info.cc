@@ -10,13 +10,13 @@ namespace normgrad::api {
 namespace {
 
 struct Registered {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<const void*, std::uint64_t> sizes;  // by address
 };
 
 Registered& registered() {
-  static Registered& instance = *new Registered;
-  return instance;
+  static constinit NeverDestroyed<Registered> instance;
+  return instance.get();
 }
 
 bool is_registered(const void* address) {

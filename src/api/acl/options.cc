@@ -9,13 +9,13 @@ constexpr int kOfContexts = 3;  // options 0, 1, 2
 constexpr int kOfProcess = 4;   // and 3
 
 struct ProcessOptions {
-  std::mutex mutex;
+  Mutex mutex;
   std::array<std::optional<std::int64_t>, kOfProcess> values;
 };
 
 ProcessOptions& process_options() {
-  static ProcessOptions options;
-  return options;
+  static constinit NeverDestroyed<ProcessOptions> options;
+  return options.get();
 }
 
 int check_option(aclSysParamOpt opt, int count) {

@@ -12,15 +12,14 @@ struct Device {
 };
 
 struct Books {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<int, Device> devices;
   std::map<const void*, std::shared_ptr<Context>> contexts;
 };
 
-// Never destroyed: threads of streams may outlive static objects.
 Books& books() {
-  static Books& instance = *new Books;
-  return instance;
+  static constinit NeverDestroyed<Books> instance;
+  return instance.get();
 }
 
 thread_local std::weak_ptr<Context> current;
@@ -50,6 +49,8 @@ void close(Context& context, WorkFailure* failure) {
     context.events.clear();
     streams.swap(context.streams);
     default_stream.swap(context.default_stream);
+    for (const auto& [handle, stream] : streams) unpublish_stream(handle);
+    unpublish_stream(default_stream.get());
   }
   for (const auto& [handle, stream] : streams) unpublish(stream);
   if (default_stream != nullptr) unpublish(default_stream);

@@ -7,17 +7,18 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "api/acl/entry.h"
+#include "core/mutex.h"
+#include "core/never_destroyed.h"
 #include "core/stream.h"
 
 namespace normgrad::api {
 
 struct Event {
-  std::mutex mutex;                            // of what follows
+  Mutex mutex;                                 // of what follows
   std::shared_ptr<const Recording> recording;  // null: never recorded
   Mark last_wait;                              // of the stream that was last told to wait
 };
@@ -27,8 +28,9 @@ struct Context {
 
   const int device;
   const bool is_primary;  // the device's default context
-  std::mutex mutex;       // of what follows
+  Mutex mutex;            // of what follows
   bool closed = false;
+  // Found by its handle (find_stream) if and only if it is here: both change under the lock.
   std::shared_ptr<Stream> default_stream;
   std::map<const void*, std::shared_ptr<Stream>> streams;  // the caller's
   std::map<const void*, std::shared_ptr<Event>> events;

@@ -22,9 +22,9 @@ int create(Context& context, aclrtStream* handle) {
                   "device %d has %zu streams, and can have no more: destroy some", context.device,
                   kMostStreams);
   }
-  const std::shared_ptr<Stream> stream = publish_stream(environment().streams);
   const std::lock_guard lock(context.mutex);
   if (context.closed) return refuse_no_context();
+  const std::shared_ptr<Stream> stream = publish_stream(environment().streams);
   context.streams.emplace(stream.get(), stream);
   *handle = stream.get();
   return ACL_SUCCESS;
@@ -37,31 +37,34 @@ int check_flags(std::uint32_t flag) {
                 kKnown);
 }
 
-// Takes it out of the context's books. Null if it is not there.
-std::shared_ptr<Stream> take(Context& context, const void* handle) {
-  const std::lock_guard lock(context.mutex);
-  auto entry = context.streams.extract(handle);
-  return entry.empty() ? nullptr : entry.mapped();
-}
-
-int refuse_to_destroy(Context& context, aclrtStream handle) {
-  if (find_stream(handle) == nullptr) return refuse_dead("stream", handle);
-  const std::lock_guard lock(context.mutex);
+// The caller holds the lock of the context, in whose books the stream is not.
+int refuse_to_destroy(const Context& context, aclrtStream handle) {
   if (context.default_stream.get() == handle) {
     return refuse(ACL_ERROR_RT_PARAM_INVALID,
                   "stream (%p) is the default stream of its context, and goes with it", handle);
   }
+  if (find_stream(handle) == nullptr) return refuse_dead("stream", handle);
   return refuse(ACL_ERROR_RT_STREAM_CONTEXT, "stream (%p) is not of this thread's current context",
                 handle);
+}
+
+// Takes it out of the context's books, and its handle is dead.
+int take(Context& context, aclrtStream handle, std::shared_ptr<Stream>* stream) {
+  const std::lock_guard lock(context.mutex);
+  auto entry = context.streams.extract(handle);
+  if (entry.empty()) return refuse_to_destroy(context, handle);
+  unpublish_stream(handle);
+  *stream = std::move(entry.mapped());
+  return ACL_SUCCESS;
 }
 
 int destroy(aclrtStream handle, bool force) {
   if (handle == nullptr) return refuse_null("stream");
   return on_context([&](Context& context) {
-    const int code = check_may_wait();
+    int code = check_may_wait();
+    std::shared_ptr<Stream> stream;
+    if (code == ACL_SUCCESS) code = take(context, handle, &stream);
     if (code != ACL_SUCCESS) return code;
-    const std::shared_ptr<Stream> stream = take(context, handle);
-    if (stream == nullptr) return refuse_to_destroy(context, handle);
     unpublish(stream);
     if (force) stream->drop();
     stream->close();

@@ -55,10 +55,11 @@ int destroy_list(const char* name, const char* argument, const List* list) {
     if (!normgrad::unregister_handle(list, List::kKind)) {
       return to_aclnn(not_alive(argument, list));
     }
-    const std::unique_ptr<const List> owned(list);
+    const std::unique_ptr<List, normgrad::Retire> owned(const_cast<List*>(list));
     for (std::uint64_t i = 0; i < list->size; ++i) {
       const Element* element = list->values[i];
-      if (normgrad::unregister_handle(element, Element::kKind)) delete element;
+      if (!normgrad::unregister_handle(element, Element::kKind)) continue;
+      normgrad::retire_object(const_cast<Element*>(element));
     }
     return 0;
   });

@@ -7,6 +7,7 @@
 
 #include "aclnn/acl_meta.h"
 #include "core/handle_registry.h"
+#include "core/retirement.h"
 
 namespace normgrad::api {
 
@@ -17,6 +18,7 @@ struct Array {
 
   std::uint64_t size = 0;
   std::unique_ptr<T[]> values;  // null if there are none
+  Retirement retirement;
 };
 
 }  // namespace normgrad::api
@@ -34,6 +36,7 @@ struct aclScalar {
 
   aclDataType dtype;
   unsigned char value[16];  // the largest type, a complex number of two doubles
+  normgrad::Retirement retirement;
 };
 
 #endif

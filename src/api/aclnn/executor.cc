@@ -80,7 +80,7 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
     if (executor == nullptr) return refuse_inner_null("executor");
     if (is_live(executor, aclOpExecutor::kRepeatableKind)) return 0;
     if (!unregister_handle(executor, aclOpExecutor::kKind)) return refuse_dead_executor(executor);
-    std::unique_ptr<aclOpExecutor> owned(executor);  // while it is not registered
+    OwnedExecutor owned(executor);  // while it is not registered
     register_handle(executor, aclOpExecutor::kRepeatableKind);
     owned.release();
     return 0;
@@ -94,7 +94,7 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
         !unregister_handle(executor, aclOpExecutor::kRepeatableKind)) {
       return refuse_dead_executor(executor);
     }
-    delete executor;
+    normgrad::retire_object(executor);
     return 0;
   });
 }

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "aclnn/acl_meta.h"
 #include "api/acl_status.h"
 #include "core/handle_registry.h"
+#include "core/retirement.h"
 #include "normgrad/plan.h"
 
 namespace normgrad::api {
@@ -38,6 +40,7 @@ struct aclOpExecutor {
   normgrad::api::TensorSlot slot[normgrad::api::kMaxSlots];
   void* data[normgrad::kMaxArguments] = {};  // of the plan's arguments
   normgrad::Plan plan;                       // none: there is nothing to do
+  normgrad::Retirement retirement;
 
   bool has_work() const { return plan.op != nullptr; }
 
@@ -50,6 +53,8 @@ struct aclOpExecutor {
 };
 
 namespace normgrad::api {
+
+using OwnedExecutor = std::unique_ptr<aclOpExecutor, Retire>;
 
 inline int refuse_dead_executor(const aclOpExecutor* executor) {
   return refuse(

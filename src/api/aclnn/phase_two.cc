@@ -14,29 +14,31 @@ struct Workspace {
   std::uint64_t bytes;
 };
 
-// An executor for the time of one call: its owner, unless it is repeatable.
-struct Taken {
-  aclOpExecutor* executor = nullptr;
-  std::unique_ptr<aclOpExecutor> owned;
-};
-
 int refuse_other_operator(const char* name, const aclOpExecutor& executor) {
   return refuse(kAclnnInner, "executor was made by %sGetWorkspaceSize and cannot be run by %s",
                 executor.op, name);
 }
 
-// Of several threads that run one executor that is not repeatable, one gets it.
-int take(const char* name, aclOpExecutor* executor, Taken* taken) {
+// A copy, which the run does not share: another thread may destroy the executor meanwhile.
+int copy_executor(const char* name, const aclOpExecutor& executor, OwnedExecutor* copied) {
+  if (std::strcmp(executor.op, name) != 0) return refuse_other_operator(name, executor);
+  copied->reset(new aclOpExecutor(executor));
+  return 0;
+}
+
+// The executor for one run: a copy if it is repeatable, else itself. Of several threads that run one
+// that is not, one gets it.
+int take(const char* name, aclOpExecutor* executor, OwnedExecutor* taken) {
+  const Visit visit;
   if (executor == nullptr) return refuse_null_pointer("executor");
-  taken->executor = executor;
-  const bool repeatable = is_live(executor, aclOpExecutor::kRepeatableKind);
-  if (!repeatable) {
-    if (!unregister_handle(executor, aclOpExecutor::kKind)) return refuse_dead_executor(executor);
-    taken->owned.reset(executor);
-  }
+  if (is_live(executor, aclOpExecutor::kRepeatableKind))
+    return copy_executor(name, *executor, taken);
+  if (!unregister_handle(executor, aclOpExecutor::kKind)) return refuse_dead_executor(executor);
+  taken->reset(executor);
   if (std::strcmp(executor->op, name) == 0) return 0;
   const int code = refuse_other_operator(name, *executor);
-  if (!repeatable) publish(std::move(taken->owned), &taken->executor);
+  register_handle(executor, aclOpExecutor::kKind);
+  taken->release();
   return code;
 }
 
@@ -110,7 +112,7 @@ Status check_run(const aclOpExecutor& executor, const Workspace& workspace) {
 
 class OperatorWork : public Work {
  public:
-  OperatorWork(std::unique_ptr<aclOpExecutor> executor, const Workspace& workspace)
+  OperatorWork(OwnedExecutor executor, const Workspace& workspace)
       : executor_(std::move(executor)), workspace_(workspace) {}
 
   // The memory may have been freed since phase 2.
@@ -120,14 +122,12 @@ class OperatorWork : public Work {
   }
 
  private:
-  std::unique_ptr<aclOpExecutor> executor_;
+  OwnedExecutor executor_;
   Workspace workspace_;
 };
 
-int submit(Taken& taken, const Workspace& workspace, Stream& stream) {
-  NORMGRAD_ACLNN_TRY(to_aclnn(check_run(*taken.executor, workspace)));
-  auto executor =
-      taken.owned ? std::move(taken.owned) : std::make_unique<aclOpExecutor>(*taken.executor);
+int submit(OwnedExecutor executor, const Workspace& workspace, Stream& stream) {
+  NORMGRAD_ACLNN_TRY(to_aclnn(check_run(*executor, workspace)));
   const auto mark = stream.submit(std::make_unique<OperatorWork>(std::move(executor), workspace));
   return mark.has_value() ? 0 : refuse_dead_stream(&stream);
 }
@@ -136,16 +136,16 @@ int submit(Taken& taken, const Workspace& workspace, Stream& stream) {
 
 int phase_two(const char* name, void* workspace_address, std::uint64_t workspace_bytes,
               aclOpExecutor* executor, aclrtStream stream_handle) {
-  return aclnn_entry(name, [&] {
+  return aclnn_waiting_entry(name, [&] {
     const Workspace workspace{workspace_address, workspace_bytes};
-    Taken taken;
+    OwnedExecutor taken;
     NORMGRAD_ACLNN_TRY(take(name, executor, &taken));
-    NORMGRAD_ACLNN_TRY(check_workspace(*executor, workspace));
+    NORMGRAD_ACLNN_TRY(check_workspace(*taken, workspace));
     std::shared_ptr<Stream> stream;
     NORMGRAD_ACLNN_TRY(find_stream(stream_handle, &stream));
-    if (!executor->has_work()) return 0;
-    if (!stream->is_inline()) return submit(taken, workspace, *stream);
-    return stream->run_inline([&] { return to_aclnn(run(*executor, workspace)); });
+    if (!taken->has_work()) return 0;
+    if (!stream->is_inline()) return submit(std::move(taken), workspace, *stream);
+    return stream->run_inline([&] { return to_aclnn(run(*taken, workspace)); });
   });
 }
 

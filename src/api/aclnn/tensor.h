@@ -9,6 +9,7 @@
 
 #include "aclnn/acl_meta.h"
 #include "core/handle_registry.h"
+#include "core/retirement.h"
 #include "normgrad/tensor.h"
 
 namespace normgrad::api {
@@ -48,6 +49,7 @@ struct aclTensor {
   void* address = nullptr;
   aclDataType dtype = ACL_DT_UNDEFINED;
   aclFormat format = ACL_FORMAT_UNDEFINED;
+  normgrad::Retirement retirement;
 
   bool is_empty() const { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
 };

@@ -3,6 +3,7 @@
 #define NORMGRAD_API_INFINIOP_HANDLE_H
 
 #include "core/handle_registry.h"
+#include "core/retirement.h"
 #include "infiniop/handle.h"
 
 // The two numbers come first, in this order: InfiniCore's clients know that much of the layout.
@@ -11,6 +12,7 @@ struct InfiniopHandle {
 
   infiniDevice_t device = INFINI_DEVICE_CPU;
   int device_id = 0;  // also if infinirtSetDevice was given another one: there is only one CPU
+  normgrad::Retirement retirement;
 };
 
 #endif

@@ -28,6 +28,7 @@ template <HandleKind kind>
 struct OperatorDescriptor : InfiniopDescriptor {
   static constexpr HandleKind kKind = kind;
   Plan plan;
+  Retirement retirement;
 };
 
 // Data tensors have all dimensions; the others are vectors or one number per row.
@@ -63,6 +64,7 @@ infiniStatus_t create_operator(const char* name, infiniopHandle_t handle,
                                InfiniopDescriptor** desc_ptr, const Problem& problem, DataRule rule,
                                std::initializer_list<Operand> operands) {
   return to_operator_status(guarded(name, [&] {
+    const Visit visit;
     Status status = translate(handle, desc_ptr, operands, rule);
     if (status != Status::kOk) return status;
     auto descriptor = std::make_unique<Descriptor>();
@@ -78,6 +80,7 @@ infiniStatus_t create_operator(const char* name, infiniopHandle_t handle,
 template <class Descriptor>
 infiniStatus_t get_workspace_size(const char* name, InfiniopDescriptor* desc, std::size_t* size) {
   return to_operator_status(guarded(name, [&] {
+    const Visit visit;
     const auto* descriptor = live<Descriptor>(desc);
     if (descriptor == nullptr) return not_alive("desc", desc);
     if (size == nullptr) return null_pointer("size");
@@ -90,6 +93,7 @@ template <class Descriptor, class Data>
 infiniStatus_t run_operator(const char* name, InfiniopDescriptor* desc, void* workspace,
                             std::size_t workspace_size, const Data& data) {
   return to_operator_status(guarded(name, [&] {
+    const Visit visit;
     const auto* descriptor = live<Descriptor>(desc);
     if (descriptor == nullptr) return not_alive("desc", desc);
     return run(descriptor->plan, data, workspace, workspace_size);

@@ -21,6 +21,7 @@ template <class Value>
 infiniStatus_t get(const char* name, const InfiniopDescriptor* desc,
                    Value InfiniopDescriptor::*member, const char* argument, Value* value) {
   return to_operator_status(guarded(name, [&] {
+    const Visit visit;
     if (!is_operator(desc)) return not_alive("desc_ptr", desc);
     if (value == nullptr) return null_pointer(argument);
     *value = desc->*member;

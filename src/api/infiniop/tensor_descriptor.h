@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "core/handle_registry.h"
+#include "core/retirement.h"
 #include "infiniop/tensor_descriptor.h"
 #include "normgrad/status.h"
 #include "normgrad/tensor.h"
@@ -17,6 +18,7 @@ struct InfiniopTensorDescriptor {
   std::size_t ndim;
   std::size_t shape[kMaxDims];
   std::ptrdiff_t strides[kMaxDims];
+  normgrad::Retirement retirement;
 };
 
 namespace normgrad::api {

@@ -1,0 +1,62 @@
+// Locks and a condition that go through fork: in the child every lock is free, and a condition has
+// no memory of threads that waited.
+#ifndef NORMGRAD_CORE_MUTEX_H
+#define NORMGRAD_CORE_MUTEX_H
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+
+#include "core/fork_gate.h"
+
+namespace normgrad {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = std::optional<Clock::time_point>;  // none: for ever
+
+template <class Raw>
+class ForkSafe {
+ public:
+  constexpr ForkSafe() = default;
+
+  void lock() {
+    enter_locked_section();
+    raw_.lock();
+  }
+  void unlock() {
+    raw_.unlock();
+    leave_locked_section();
+  }
+  void lock_shared() {
+    enter_locked_section();
+    raw_.lock_shared();
+  }
+  void unlock_shared() {
+    raw_.unlock_shared();
+    leave_locked_section();
+  }
+
+ private:
+  Raw raw_;
+};
+using Mutex = ForkSafe<std::mutex>;
+using SharedMutex = ForkSafe<std::shared_mutex>;
+
+// Two numbers, unlike the C library's, which counts on threads that a child does not have.
+class NORMGRAD_API Condition {
+ public:
+  void notify_all();  // the lock is held
+  // Until notified, or the deadline has passed, or for no reason. errno stays as it is.
+  void wait(std::unique_lock<Mutex>& lock, Deadline deadline);
+
+ private:
+  std::atomic<std::uint32_t> changes_{0};
+  std::atomic<std::uint32_t> waiting_{0};  // in a child, perhaps too many: calls that wake nobody
+};
+
+}  // namespace normgrad
+
+#endif

@@ -1,0 +1,17 @@
+// Counters of what threads are doing, spread over cache lines: a thread counts on a line that it
+// shares with few others, or none.
+#ifndef NORMGRAD_CORE_THREAD_STRIPE_H
+#define NORMGRAD_CORE_THREAD_STRIPE_H
+
+#include <cstddef>
+
+namespace normgrad {
+
+inline constexpr std::size_t kStripes = 64;
+
+std::size_t thread_stripe();   // of this thread, below kStripes
+std::size_t stripes_in_use();  // those from here on have never counted anything
+
+}  // namespace normgrad
+
+#endif
