@@ -143,7 +143,7 @@ WorkFailure WorkQueue::take_failure(std::uint64_t position) {
 }
 
 void WorkQueue::drop() {
-  std::deque<std::unique_ptr<Work>> dropped;  // destroyed without the lock
+  std::list<std::unique_ptr<Work>> dropped;  // destroyed without the lock
   std::unique_lock lock(mutex_);
   closed_ = true;
   dropped.swap(pending_);

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -78,9 +78,9 @@ class NORMGRAD_API WorkQueue {
   void wait(std::unique_lock<std::mutex>& lock, Deadline deadline);
 
   const StreamMode mode_;
-  mutable std::mutex mutex_;         // of what follows; never held while work runs
-  std::condition_variable changed_;  // any of it
-  std::deque<std::unique_ptr<Work>> pending_;
+  mutable std::mutex mutex_;                  // of what follows; never held while work runs
+  std::condition_variable changed_;           // any of it
+  std::list<std::unique_ptr<Work>> pending_;  // an empty one needs no memory, unlike a deque
   std::uint64_t submitted_ = 0;
   std::uint64_t completed_ = 0;
   std::uint64_t polled_ = 0;  // up to here a poll has answered "no"
