@@ -1,8 +1,6 @@
 #include "core/stream.h"
 
-#include <mutex>
-#include <shared_mutex>
-#include <unordered_map>
+#include "core/live_objects.h"
 
 namespace normgrad {
 namespace {
@@ -21,14 +19,9 @@ struct TakeTheTime : Work {
   const std::shared_ptr<Recording> recording;
 };
 
-struct Streams {
-  std::shared_mutex mutex;
-  std::unordered_map<const void*, std::weak_ptr<Stream>> alive;
-};
-
 // Never destroyed: threads may use streams while static objects go.
-Streams& streams() {
-  static Streams& instance = *new Streams;
+LiveObjects<Stream>& streams() {
+  static LiveObjects<Stream>& instance = *new LiveObjects<Stream>;
   return instance;
 }
 
@@ -87,20 +80,12 @@ std::shared_ptr<Recording> Stream::record() {
 
 std::shared_ptr<Stream> publish_stream(StreamMode mode) {
   auto stream = std::make_shared<Stream>(mode);
-  const std::lock_guard lock(streams().mutex);
-  streams().alive.emplace(stream.get(), stream);
+  streams().publish(stream);
   return stream;
 }
 
-std::shared_ptr<Stream> find_stream(const void* handle) {
-  const std::shared_lock lock(streams().mutex);
-  const auto found = streams().alive.find(handle);
-  return found != streams().alive.end() ? found->second.lock() : nullptr;
-}
+std::shared_ptr<Stream> find_stream(const void* handle) { return streams().find(handle); }
 
-void unpublish_stream(const void* handle) {
-  const std::lock_guard lock(streams().mutex);
-  streams().alive.erase(handle);
-}
+void unpublish_stream(const void* handle) { streams().unpublish(handle); }
 
 }  // namespace normgrad
