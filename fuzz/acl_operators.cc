@@ -80,7 +80,7 @@ void AclProgram::first_phase() {
   const char* const call = stats ? "aclnnBatchNormStatsGetWorkspaceSize"
                                  : "aclnnBatchNormReduceBackwardGetWorkspaceSize";
   if (!null && !dead && moved && code == kInvalid) {
-    // A live tensor out of another slot: of the wrong shape, or its memory is another argument's.
+    // A live tensor out of another slot: of the wrong shape.
     expect_status(call, code, kInvalid);
   } else {
     expect_status(call, code, null ? kNullPointer : dead ? kInvalid : 0);
@@ -89,7 +89,7 @@ void AclProgram::first_phase() {
     expect(size == 77 && made == nullptr, std::string(call) + " wrote on refusal");
     return;
   }
-  executors_[made] = {stats, false, size};
+  executors_[made] = {stats, false, size, moved};
   slots_.put(Kind::kExecutor, bytes_.below(kCount), made);
 }
 
@@ -118,6 +118,8 @@ void AclProgram::second_phase() {
   } else {
     expected = is_stream(stream) ? 0 : kDead;
   }
+  // Its memory may be another argument's, which shows in phase 2.
+  if (expected == 0 && what.moved && code == kInvalid) expected = kInvalid;
   expect_status("phase 2", code, expected);
   if (!alive || what.stats != stats || what.repeatable) return;
   slots_.die(executor);

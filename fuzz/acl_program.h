@@ -22,6 +22,7 @@ class AclProgram {
     bool stats;  // of aclnnBatchNormStats, else of aclnnBatchNormReduceBackward
     bool repeatable = false;
     std::uint64_t workspace = 0;
+    bool moved = false;  // an argument is a tensor out of another slot, with its memory
   };
 
   bool has_context() const { return references_ > 0; }

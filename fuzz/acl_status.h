@@ -15,8 +15,10 @@ inline constexpr int kNullPointer = 161001, kInvalid = 161002, kRuntime = 361001
 
 // The code is the model's, and a refusal has a sentence.
 inline void expect_status(const char* call, int got, int expected) {
+  const char* const sentence = got != 0 ? aclGetRecentErrMsg() : "";
+  if (got != expected && sentence != nullptr) std::fprintf(stderr, "%s\n", sentence);
   expect_code(call, got, expected);
-  if (got != 0) expect(aclGetRecentErrMsg() != nullptr, std::string(call) + ": no sentence");
+  expect(sentence != nullptr, std::string(call) + ": no sentence");
 }
 
 }  // namespace fuzz

@@ -133,6 +133,7 @@ void describe_aclnn(Bytes& bytes) {
   std::vector<std::uint8_t> workspace(size);
   const int done = second_phase(call, workspace.data(), size, made);
   expect(done == 0, "an accepted call failed: " + std::to_string(done) + "\n" + text(call));
+  expect(aclrtSynchronizeStream(nullptr) == ACL_SUCCESS, "its work failed\n" + text(call));
 }
 
 }  // namespace fuzz

@@ -33,7 +33,7 @@ using Slot = std::atomic<Key>;
 struct Table {  // never destroyed
   Slot* slots;
   std::size_t size;          // a power of two
-  std::size_t used;          // not kEmpty; at most half, so every search ends
+  std::size_t used;          // not kEmpty; at most 7/8, so every search ends
   const Table* predecessor;  // keeps old tables reachable, for leak checkers
 
   std::size_t home(Key key) const {  // multiplicative hashing: the top bits of key * 2^64/phi
@@ -52,12 +52,23 @@ struct Table {  // never destroyed
   }
   bool holds(Key key) const { return slots[find(key)].load() == key; }
 
-  // `key` is not in the table and used < size / 2.
-  void insert(Key key) {
+  // Where `key`, which is not in the table, goes: the first slot that is free on its way.
+  std::size_t place_for(Key key) const {
     std::size_t i = home(key);
-    Key found = slots[i].load(std::memory_order_relaxed);
-    while (found > kErased) found = slots[i = next(i)].load(std::memory_order_relaxed);
-    used += found == kEmpty;
+    while (slots[i].load(std::memory_order_relaxed) > kErased) i = next(i);
+    return i;
+  }
+  // Half full is when it should grow; without memory it goes on, slower, to 7/8. An erased slot is
+  // taken in any case.
+  bool should_grow() const { return used >= size / 2; }
+  bool has_room_for(Key key) const {
+    return used < size - size / 8 ||
+           slots[place_for(key)].load(std::memory_order_relaxed) == kErased;
+  }
+  // `key` is not in the table and has room.
+  void insert(Key key) {
+    const std::size_t i = place_for(key);
+    used += slots[i].load(std::memory_order_relaxed) == kEmpty;
     slots[i].store(key, std::memory_order_release);
   }
 
@@ -79,15 +90,30 @@ constinit Table first_table{first_slots.data(), kFirstSize, 0, nullptr};
 constinit std::atomic<Table*> current{&first_table};
 constinit Mutex writers;
 
+// Null: no memory.
 Table* grow(const Table& old) {
-  auto slots = std::make_unique<Slot[]>(old.size * 2);
-  auto* grown = new Table{slots.get(), old.size * 2, 0, &old};
+  std::unique_ptr<Slot[]> slots(new (std::nothrow) Slot[old.size * 2]());
+  if (slots == nullptr) return nullptr;
+  auto* grown = new (std::nothrow) Table{slots.get(), old.size * 2, 0, &old};
+  if (grown == nullptr) return nullptr;
   slots.release();
   for (std::size_t i = 0; i < old.size; ++i) {
     const Key key = old.slots[i].load(std::memory_order_relaxed);
     if (key > kErased) grown->insert(key);
   }
   return grown;
+}
+
+// The table for one more key, which is not in it. The caller holds the lock.
+Table& table_with_room_for(Key key) {
+  Table* table = current.load(std::memory_order_relaxed);
+  if (!table->should_grow()) return *table;
+  if (Table* grown = grow(*table); grown != nullptr) {
+    current.store(grown);
+    return *grown;
+  }
+  if (!table->has_room_for(key)) throw std::bad_alloc();
+  return *table;
 }
 
 }  // namespace
@@ -101,13 +127,19 @@ void register_handle(const void* handle, HandleKind kind) {
   const Key key = key_of(handle, kind);
   if (key == kEmpty) throw std::bad_alloc();  // memory that we have no use for
   const std::lock_guard lock(writers);
-  Table* table = current.load(std::memory_order_relaxed);
-  if (table->holds(key)) return;
-  if (table->used >= table->size / 2) {
-    table = grow(*table);
-    current.store(table);
-  }
-  table->insert(key);
+  if (current.load(std::memory_order_relaxed)->holds(key)) return;
+  table_with_room_for(key).insert(key);
+}
+
+bool change_handle(const void* handle, HandleKind from, HandleKind to) {
+  const Key old_key = key_of(handle, from), new_key = key_of(handle, to);
+  if (old_key == kEmpty) return false;
+  const std::lock_guard lock(writers);
+  if (!current.load(std::memory_order_relaxed)->holds(old_key)) return false;
+  Table& table = table_with_room_for(new_key);
+  table.erase(table.find(old_key));
+  table.insert(new_key);
+  return true;
 }
 
 bool unregister_handle(const void* handle, HandleKind kind) {

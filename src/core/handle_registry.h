@@ -33,8 +33,13 @@ enum class HandleKind : std::uint8_t {
 NORMGRAD_API bool is_live(const void* handle, HandleKind kind);
 
 // What was written to the handle before is seen by whoever finds it alive. Throws std::bad_alloc
-// when the table cannot grow; then nothing is registered.
+// when the table is full and cannot grow; then nothing is registered. Never for one that was just
+// unregistered: its place is still there.
 NORMGRAD_API void register_handle(const void* handle, HandleKind kind);
+
+// One that is alive as `from` is alive as `to` instead. False if it was not alive as `from`. Throws
+// std::bad_alloc as above; then it is what it was.
+NORMGRAD_API bool change_handle(const void* handle, HandleKind from, HandleKind to);
 
 // False if it was not alive as `kind`: of two threads that destroy one handle, one gets true.
 NORMGRAD_API bool unregister_handle(const void* handle, HandleKind kind);

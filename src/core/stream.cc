@@ -1,7 +1,6 @@
 #include "core/stream.h"
 
-#include <map>
-
+#include "core/live_objects.h"
 #include "core/never_destroyed.h"
 
 namespace normgrad {
@@ -21,13 +20,8 @@ struct TakeTheTime : Work {
   const std::shared_ptr<Recording> recording;
 };
 
-struct Streams {
-  SharedMutex mutex;
-  std::map<const void*, std::weak_ptr<Stream>> alive;
-};
-
-Streams& streams() {
-  static constinit NeverDestroyed<Streams> instance;
+LiveObjects<Stream>& streams() {
+  static constinit NeverDestroyed<LiveObjects<Stream>> instance;
   return instance.get();
 }
 
@@ -54,7 +48,9 @@ WorkFailure Mark::take_failure() const {
   return queue_ == nullptr ? WorkFailure() : queue_->take_failure(position_);
 }
 
-Stream::Stream(StreamMode mode) : id_(next_id()), queue_(std::make_shared<WorkQueue>(mode)) {}
+Stream::Stream(StreamMode mode) : id_(next_id()), queue_(std::make_shared<WorkQueue>(mode)) {
+  streams();  // may have no memory for the table, which the destructor must have
+}
 
 Stream::~Stream() {
   unpublish_stream(this);
@@ -86,20 +82,12 @@ std::shared_ptr<Recording> Stream::record() {
 
 std::shared_ptr<Stream> publish_stream(StreamMode mode) {
   auto stream = std::make_shared<Stream>(mode);
-  const std::lock_guard lock(streams().mutex);
-  streams().alive.emplace(stream.get(), stream);
+  streams().publish(stream);
   return stream;
 }
 
-std::shared_ptr<Stream> find_stream(const void* handle) {
-  const std::shared_lock lock(streams().mutex);
-  const auto found = streams().alive.find(handle);
-  return found != streams().alive.end() ? found->second.lock() : nullptr;
-}
+std::shared_ptr<Stream> find_stream(const void* handle) { return streams().find(handle); }
 
-void unpublish_stream(const void* handle) {
-  const std::lock_guard lock(streams().mutex);
-  streams().alive.erase(handle);
-}
+void unpublish_stream(const void* handle) { streams().unpublish(handle); }
 
 }  // namespace normgrad

@@ -197,7 +197,7 @@ WorkFailure WorkQueue::take_failure(std::uint64_t position) {
 }
 
 void WorkQueue::drop() {
-  std::deque<std::unique_ptr<Work>> dropped;  // destroyed without the lock
+  std::list<std::unique_ptr<Work>> dropped;  // destroyed without the lock
   std::unique_lock lock = locked();
   closed_ = true;
   dropped.swap(pending_);

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 
@@ -92,9 +92,9 @@ class NORMGRAD_API WorkQueue {
   Step step(std::uint64_t position, Deadline deadline);
 
   const StreamMode mode_;
-  Mutex mutex_;        // of what follows; never held while work runs
-  Condition changed_;  // any of it
-  std::deque<std::unique_ptr<Work>> pending_;
+  Mutex mutex_;                               // of what follows; never held while work runs
+  Condition changed_;                         // any of it
+  std::list<std::unique_ptr<Work>> pending_;  // an empty one needs no memory, unlike a deque
   std::uint64_t submitted_ = 0;
   std::uint64_t completed_ = 0;
   std::uint64_t polled_ = 0;  // up to here a poll has answered "no"

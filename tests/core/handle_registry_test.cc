@@ -61,6 +61,17 @@ TEST(HandleRegistry, AnAddressMayComeBackAsAnotherKind) {
   EXPECT_TRUE(unregister_handle(address(0x4000), HandleKind::kInfinirtEvent));
 }
 
+TEST(HandleRegistry, AHandleChangesItsKindOrStays) {
+  constexpr HandleKind kOther = HandleKind::kInfinirtEvent;
+  EXPECT_FALSE(change_handle(address(0x5000), kKind, kOther));
+  EXPECT_FALSE(change_handle(nullptr, kKind, kOther));
+  register_handle(address(0x5000), kKind);
+  EXPECT_TRUE(change_handle(address(0x5000), kKind, kOther));
+  EXPECT_FALSE(is_live(address(0x5000), kKind));
+  EXPECT_FALSE(change_handle(address(0x5000), kKind, kOther));
+  EXPECT_TRUE(unregister_handle(address(0x5000), kOther));
+}
+
 TEST(HandleRegistry, RefusesWhatCanBeNoHandle) {
   EXPECT_THROW(register_handle(nullptr, kKind), std::bad_alloc);
   EXPECT_THROW(register_handle(address(std::uint64_t{1} << 60), kKind), std::bad_alloc);

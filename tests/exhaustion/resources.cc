@@ -18,7 +18,7 @@ namespace {
 // Nothing fails while `resource` is -1.
 std::atomic<int> failing{-1};
 std::atomic<bool> once{true};
-std::atomic<long> countdown{0}, failed{0}, pieces{0};
+std::atomic<long> begin{0}, countdown{0}, failed{0}, pieces{0};
 
 bool fails(Resource resource) {
   if (failing.load() != static_cast<int>(resource)) return false;
@@ -59,6 +59,7 @@ const char* name(Resource resource) {
 }
 
 void fail(Resource resource, long index, Mode mode) {
+  begin = index;
   countdown = index;
   failed = 0;
   once = mode == Mode::kOnce;
@@ -69,6 +70,8 @@ long stop_failing() {
   failing = -1;
   return failed;
 }
+
+long requests() { return begin - countdown; }
 
 long heap_pieces() { return pieces; }
 

@@ -15,6 +15,8 @@ inline constexpr Mode kModes[] = {Mode::kOnce, Mode::kFromThenOn};
 void fail(Resource resource, long index, Mode mode);
 // No more; how many have failed.
 long stop_failing();
+// How many requests there were between the two.
+long requests();
 
 // Pieces of the heap that are in use.
 long heap_pieces();

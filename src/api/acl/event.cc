@@ -15,9 +15,7 @@ int create(aclrtEvent* handle, std::uint32_t flag) {
   }
   return on_context([&](Context& context) -> int {
     const auto event = std::make_shared<Event>();
-    const std::lock_guard lock(context.mutex);
-    if (context.closed) return refuse_no_context();
-    context.events.emplace(event.get(), event);
+    if (!publish_event(event, context)) return refuse_no_context();
     *handle = event.get();
     return ACL_SUCCESS;
   });

@@ -112,9 +112,10 @@ int subscribe(std::uint64_t thread, const Stream& stream) {
   if (all.threads.contains(&stream)) {
     return refuse(ACL_ERROR_REPEAT_SUBSCRIBE, "stream %d is subscribed to already", stream.id());
   }
-  Reports& reports = all.reports[thread];
-  all.threads.emplace(&stream, thread);
-  ++reports.streams;
+  // What needs memory comes first: without it there is neither entry.
+  std::map<const Stream*, std::uint64_t> entry{{&stream, thread}};
+  ++all.reports[thread].streams;
+  all.threads.insert(entry.extract(entry.begin()));
   return ACL_SUCCESS;
 }
 

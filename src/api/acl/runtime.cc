@@ -2,6 +2,7 @@
 
 #include "api/acl/report.h"
 #include "core/environment.h"
+#include "core/live_objects.h"
 
 namespace normgrad::api {
 namespace {
@@ -19,6 +20,12 @@ struct Books {
 
 Books& books() {
   static constinit NeverDestroyed<Books> instance;
+  return instance.get();
+}
+
+// Contexts own events; here they are found, whichever context's they are.
+LiveObjects<Event>& events() {
+  static constinit NeverDestroyed<LiveObjects<Event>> instance;
   return instance.get();
 }
 
@@ -41,17 +48,19 @@ void end(Stream& stream, WorkFailure* failure) {
 
 // Two steps: every handle is dead before the first stream is waited for. Allocates nothing.
 void close(Context& context, WorkFailure* failure) {
+  std::map<const void*, std::shared_ptr<Event>> ended;
   std::map<const void*, std::shared_ptr<Stream>> streams;
   std::shared_ptr<Stream> default_stream;
   {
     const std::lock_guard lock(context.mutex);
     context.closed = true;
-    context.events.clear();
+    ended.swap(context.events);
     streams.swap(context.streams);
     default_stream.swap(context.default_stream);
     for (const auto& [handle, stream] : streams) unpublish_stream(handle);
     unpublish_stream(default_stream.get());
   }
+  for (const auto& [handle, event] : ended) events().unpublish(handle);
   for (const auto& [handle, stream] : streams) unpublish(stream);
   if (default_stream != nullptr) unpublish(default_stream);
   for (const auto& [handle, stream] : streams) end(*stream, failure);
@@ -135,23 +144,27 @@ void release_everything(WorkFailure* failure) {
   }
 }
 
-// These two allocate nothing: what is to be released can be released when memory has run out.
-std::shared_ptr<Event> find_event(const void* handle) {
-  const std::lock_guard lock_books(books().mutex);
-  for (const auto& [address, context] : books().contexts) {
-    const std::lock_guard lock(context->mutex);
-    const auto found = context->events.find(handle);
-    if (found != context->events.end()) return found->second;
-  }
-  return nullptr;
+Event::Event() { events(); }  // may have no memory for the table, which the destructor must have
+Event::~Event() { events().unpublish(this); }
+
+bool publish_event(const std::shared_ptr<Event>& event, Context& context) {
+  events().publish(event);
+  const std::lock_guard lock(context.mutex);
+  if (!context.closed) context.events.emplace(event.get(), event);
+  return !context.closed;
 }
+
+// These two allocate nothing: what is to be released can be released when memory has run out.
+std::shared_ptr<Event> find_event(const void* handle) { return events().find(handle); }
 
 std::shared_ptr<Event> take_event(const void* handle) {
   const std::lock_guard lock_books(books().mutex);
   for (const auto& [address, context] : books().contexts) {
     const std::lock_guard lock(context->mutex);
     auto entry = context->events.extract(handle);
-    if (!entry.empty()) return std::move(entry.mapped());
+    if (entry.empty()) continue;
+    events().unpublish(handle);
+    return std::move(entry.mapped());
   }
   return nullptr;
 }

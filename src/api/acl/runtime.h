@@ -18,6 +18,11 @@
 namespace normgrad::api {
 
 struct Event {
+  Event();
+  ~Event();  // dead at the latest now
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
   Mutex mutex;                                 // of what follows
   std::shared_ptr<const Recording> recording;  // null: never recorded
   Mark last_wait;                              // of the stream that was last told to wait
@@ -57,6 +62,8 @@ bool reset_device(int device, bool force, WorkFailure* failure);
 bool is_device_set(int device);
 void release_everything(WorkFailure* failure);
 
+// Into the books of the context. False: another thread has closed it. May throw std::bad_alloc.
+bool publish_event(const std::shared_ptr<Event>& event, Context& context);
 std::shared_ptr<Event> find_event(const void* handle);
 // Out of the books of its context; null if it is in none.
 std::shared_ptr<Event> take_event(const void* handle);

@@ -1,16 +1,14 @@
 // What a caller may do with an executor besides running it.
 #include "api/aclnn/executor.h"
 
-#include <memory>
-
 #include "aclnn/aclnn_base.h"
 #include "api/aclnn/arrays.h"
 #include "api/aclnn/checks.h"
 #include "api/aclnn/handles.h"
 
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::change_handle;
 using normgrad::is_live;
-using normgrad::register_handle;
 using normgrad::unregister_handle;
 
 namespace {
@@ -79,11 +77,9 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
   return aclnn_entry(__func__, [&] {
     if (executor == nullptr) return refuse_inner_null("executor");
     if (is_live(executor, aclOpExecutor::kRepeatableKind)) return 0;
-    if (!unregister_handle(executor, aclOpExecutor::kKind)) return refuse_dead_executor(executor);
-    OwnedExecutor owned(executor);  // while it is not registered
-    register_handle(executor, aclOpExecutor::kRepeatableKind);
-    owned.release();
-    return 0;
+    const bool changed =
+        change_handle(executor, aclOpExecutor::kKind, aclOpExecutor::kRepeatableKind);
+    return changed ? 0 : refuse_dead_executor(executor);
   });
 }
 
