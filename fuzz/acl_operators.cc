@@ -34,7 +34,9 @@ void AclProgram::tensor() {
   aclTensor* const made = aclCreateTensor(shaped ? shape : nullptr, rank, ACL_FLOAT, nullptr, 0,
                                           ACL_FORMAT_ND, shape, rank, buffer[slot]);
   expect((made != nullptr) == shaped, "aclCreateTensor");
-  if (made != nullptr) slots_.put(Kind::kTensor, slot, made);
+  if (made == nullptr) return;
+  slots_.put(Kind::kTensor, slot, made);
+  moved_.erase(made);
 }
 
 void AclProgram::mask() {
@@ -67,7 +69,7 @@ void AclProgram::first_phase() {
     tensor[i] = static_cast<aclTensor*>(handle);
     null = null || handle == nullptr;
     dead = dead || !slots_.is_alive(handle, Kind::kTensor);
-    moved = moved || !slots_.is_of(handle, Kind::kTensor, i);
+    moved = moved || !slots_.is_of(handle, Kind::kTensor, i) || moved_.contains(handle);
   }
   std::uint64_t size = 77;
   aclOpExecutor* made = nullptr;
@@ -154,6 +156,7 @@ void AclProgram::use_executor() {
                                                                      : kInvalid;
       const int of_call = of_tensor != 0 ? of_tensor : beyond ? kInvalid : 0;
       expect_status("aclSetInputTensorAddr", code, expected != 0 ? expected : of_call);
+      if (code == 0) moved_.insert(tensor);  // which has the address now, too
     }
   }
 }

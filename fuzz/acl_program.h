@@ -3,6 +3,7 @@
 #define FUZZ_ACL_PROGRAM_H
 
 #include <map>
+#include <set>
 
 #include "slots.h"
 
@@ -46,6 +47,7 @@ class AclProgram {
   Bytes& bytes_;
   Slots<Kind, kKinds, kCount> slots_;
   std::map<void*, Executor> executors_;
+  std::set<void*> moved_;  // tensors that an executor has given another tensor's memory
   std::uint64_t initializations_ = 0;
   bool finalized_ = true;
   int references_ = 0;  // of the device

@@ -64,7 +64,8 @@ Checked product(const Dims& dims) {
 int check_storage(const Operand& operand) {
   const aclTensor& tensor = *operand.tensor;
   const Checked end = elements_to_end(tensor);
-  if (!(end * 8).ok()) {  // the largest element that an operator takes
+  // 8: the largest element that an operator takes. A stride of 0 makes many elements of little.
+  if (!(end * 8).ok() || !(product(tensor.shape) * 8).ok()) {
     return refuse(kAclnnInvalid,
                   "%s with shape %s, strides %s and offset %lld is larger than memory can be",
                   operand.name, text_of(tensor.shape).text, text_of(tensor.strides).text,

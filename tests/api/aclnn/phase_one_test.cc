@@ -190,5 +190,13 @@ TEST(PhaseOne, MixturesOfTypesThatAreTaken) {
   EXPECT_EQ(code_of(fast_batch_norm_backward(), call), 0) << normgradGetLastError();
 }
 
+// Also where no element is read, and where strides of 0 need next to no memory.
+TEST(PhaseOne, AnInputWithMoreElementsThanCanBeCountedIsRefused) {
+  const Operator& op = gather_stats();
+  Call call = valid_call(op);
+  call(op, "input") = {{INT64_MAX / 2, 3, 4}, ACL_FLOAT, ACL_FORMAT_ND, {0, 4, 1}, 0, {12}};
+  EXPECT_EQ(code_of(op, call), ACLNN_ERR_PARAM_INVALID);
+}
+
 }  // namespace
 }  // namespace aclnn_test
