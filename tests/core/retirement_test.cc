@@ -25,7 +25,7 @@ struct Object {
     value = 0;
     --alive;
   }
-  int value = 42;
+  volatile int value = 42;  // written at the end even though nobody should see it
   Retirement retirement;
 };
 
@@ -60,25 +60,29 @@ TEST(Retirement, DoesNotWaitForLaterVisitors) {
   std::barrier step(3);
   std::thread early([&] {
     std::optional<Visit> visit(std::in_place);
-    step.arrive_and_wait();
-    step.arrive_and_wait();  // retired, and the other one visits
+    step.arrive_and_wait();  // 1: visiting
+    step.arrive_and_wait();  // 2: retired
+    step.arrive_and_wait();  // 3: the other one visits
     visit.reset();
+    step.arrive_and_wait();  // 4: left
     step.arrive_and_wait();
   });
   std::thread late([&] {
     step.arrive_and_wait();
+    step.arrive_and_wait();
     const Visit visit;
     step.arrive_and_wait();
     step.arrive_and_wait();
+    step.arrive_and_wait();  // 5: looked at
   });
-  // Before the first step nobody but `early` can be visiting.
   step.arrive_and_wait();
   retire_object(new Object);
-  step.arrive_and_wait();
+  EXPECT_EQ(alive, 1);
+  for (int i = 2; i <= 4; ++i) step.arrive_and_wait();
+  EXPECT_EQ(alive, 0);
   step.arrive_and_wait();
   early.join();
   late.join();
-  EXPECT_EQ(alive, 0);
 }
 
 // More threads than stripes look up, use and destroy what they find.
