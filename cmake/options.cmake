@@ -40,6 +40,8 @@ function(normgrad_shared_library target version_script)
   set_target_properties(${target} PROPERTIES
     LINK_DEPENDS ${version_script}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
-    BUILD_RPATH_USE_ORIGIN ON
+    # The installed bytes from the start. CMake pads a build's own run path with empty entries, which mean the current
+    # directory.
+    BUILD_WITH_INSTALL_RPATH ON
     INSTALL_RPATH "$ORIGIN")
 endfunction()
