@@ -31,7 +31,7 @@ target_compile_options(normgrad_library_options INTERFACE -fvisibility=hidden
 function(normgrad_shared_library target version_script)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:normgrad_library_options>)
   target_link_options(${target} PRIVATE
-    LINKER:--version-script=${version_script} LINKER:--as-needed
+    LINKER:--version-script=${version_script} LINKER:--no-undefined-version LINKER:--as-needed
     # Streams may hold work, and threads may run, whose code is in here: dlclose leaves it in place.
     LINKER:-z,nodelete)
   if(NOT NORMGRAD_SANITIZE)
@@ -40,6 +40,8 @@ function(normgrad_shared_library target version_script)
   set_target_properties(${target} PROPERTIES
     LINK_DEPENDS ${version_script}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
-    BUILD_RPATH_USE_ORIGIN ON
+    # The installed bytes from the start. CMake pads a build's own run path with empty entries, which mean the current
+    # directory.
+    BUILD_WITH_INSTALL_RPATH ON
     INSTALL_RPATH "$ORIGIN")
 endfunction()
