@@ -32,9 +32,15 @@
 #else
 
 // Off: AVX-512, which gained nothing (docs/architecture.md); SSSE3, which no processor without SSE4 is
-// worth.
+// worth; SVE, whose vectors have no size that the compiler knows. NEON is arm64's baseline.
+#define NORMGRAD_SVE (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3 | HWY_AVX3_DL | NORMGRAD_SVE)
+#endif
+// On arm64 NEON alone is left, which the compiler may use anyway. So Highway need not dispatch, nor say so by a pragma,
+// which g++ forgets in the constructors that it writes itself: it then refuses to inline the vectors' own.
+#if defined(__aarch64__) && !defined(TOOLCHAIN_MISS_SYS_AUXV_H)
+#define TOOLCHAIN_MISS_SYS_AUXV_H
 #endif
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

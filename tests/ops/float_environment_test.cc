@@ -1,7 +1,8 @@
-// The caller's rounding mode, FTZ and DAZ neither reach the results nor are changed.
+// The caller's rounding mode, FTZ and DAZ (arm64: FZ, which is both) neither reach the results nor are changed.
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <cstdint>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -15,21 +16,26 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
+#if defined(__x86_64__)
+constexpr std::uint64_t kFlush = 0x8040;  // FTZ and DAZ
+std::uint64_t control_word() { return _mm_getcsr(); }
+void set_control_word(std::uint64_t word) { _mm_setcsr(static_cast<unsigned>(word)); }
+#elif defined(__aarch64__)
+constexpr std::uint64_t kFlush = 1 << 24;  // FZ
+std::uint64_t control_word() { return __builtin_aarch64_get_fpcr64(); }
+void set_control_word(std::uint64_t word) { __builtin_aarch64_set_fpcr64(word); }
+#endif
+
 struct Modes {
   int rounding;
-  bool flush;  // FTZ and DAZ
+  bool flush;
 
   void set() const {
     std::fesetround(rounding);
-#if defined(__x86_64__)
-    _mm_setcsr((_mm_getcsr() & ~0x8040u) | (flush ? 0x8040u : 0u));
-#endif
+    set_control_word((control_word() & ~kFlush) | (flush ? kFlush : 0));
   }
   bool hold() const {
-#if defined(__x86_64__)
-    if ((_mm_getcsr() & 0x8040u) != (flush ? 0x8040u : 0u)) return false;
-#endif
-    return std::fegetround() == rounding;
+    return (control_word() & kFlush) == (flush ? kFlush : 0) && std::fegetround() == rounding;
   }
 };
 

@@ -6,7 +6,11 @@
 
 namespace reference {
 
+#if __LDBL_MANT_DIG__ == 113  // arm64, whose g++ has no other name for it
+typedef long double Quad;
+#else
 __extension__ typedef __float128 Quad;
+#endif
 
 inline Quad magnitude(Quad a) { return a < 0 ? -a : a; }
 inline bool is_nan(Quad a) { return a != a; }
