@@ -1,5 +1,4 @@
-// The one place that knows threads. Blocks are fixed by the shape; who runs which block changes no
-// bit.
+// The one place that knows threads. Who runs which block changes no bit: chunks of a reduction are fixed by the shape.
 #ifndef NORMGRAD_CPU_PARALLEL_FOR_H
 #define NORMGRAD_CPU_PARALLEL_FOR_H
 

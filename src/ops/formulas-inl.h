@@ -206,7 +206,7 @@ struct ChannelGradients {
 inline ChannelGradients batch_norm_gradients(std::array<double, 2> sums, double rstd) {
   return {rstd * sums[1], sums[0]};
 }
-// What dx needs of them: scale, c1, c2.
+// What dx needs of them.
 inline ChannelMap<double> batch_norm_map(ChannelGradients sums, double rstd, double w, double n,
                                          double mean) {
   return {mean, 0, w * rstd, sums.db / n, rstd * sums.dw / n};

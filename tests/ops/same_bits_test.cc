@@ -1,6 +1,8 @@
 // One result, whatever runs it: threads, instruction sets, addresses, strides, in place, again.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "ops/examples.h"
 #include "ops/layouts.h"
 #include "ops/library.h"
@@ -133,6 +135,53 @@ TEST_P(SameBits, WithChannelsLast) {
         }
       }
     }
+  }
+}
+
+// Large enough for threads, in tiles and spans of several kinds; n evenly strided or not.
+TEST_P(SameBits, WithChannelsLastOnThreads) {
+  const auto [form, data] = GetParam();
+  if (!is_batch_norm(form)) return;
+  for (const Shape& shape :
+       {Shape{64, 300, 7}, Shape{8, 2100, 5}, Shape{40, 130, 64}, Shape{1000, 49, 1}}) {
+    const Problem p = example(form, data, shape);
+    SCOPED_TRACE(title(p));
+    const Outputs expected = run_library(p, {1, normgrad::Isa::kPlain, 0});
+    ASSERT_EQ(expected.failure, "");
+    for (const std::int64_t gap : {0, 3}) {  // between one n and the next
+      Problem last = p;
+      for (TensorSpec& spec : last.tensor) {
+        if (spec.present() && spec.shape == shape) {
+          spec.strides = {shape[1] * shape[2] + gap, 1, shape[1]};
+        }
+      }
+      for (const int threads : {1, 2, 3, 7, 16}) {
+        EXPECT_EQ(
+            first_difference(p, run_library(last, {threads, normgrad::Isa::kAvx2, 1}), expected),
+            "")
+            << threads << " threads " << describe(last);
+      }
+    }
+  }
+}
+
+// A stride that is not used may be any number.
+TEST_P(SameBits, WithAnyStrideOfASingleN) {
+  const auto [form, data] = GetParam();
+  if (!is_batch_norm(form)) return;
+  for (const std::int64_t stride : {std::int64_t{1} << 60, std::numeric_limits<std::int64_t>::max(),
+                                    std::numeric_limits<std::int64_t>::min()}) {
+    const Problem p = example(form, data, {1, 8, 1});
+    Problem strided = p;
+    for (TensorSpec& spec : strided.tensor) {
+      if (spec.present() && spec.shape == p.tensor[p.big_input()].shape) {
+        spec.strides = {stride, 1, stride};
+      }
+    }
+    EXPECT_EQ(first_difference(p, run_library(strided, {2, normgrad::Isa::kAvx2, 1}),
+                               run_library(p, {1, normgrad::Isa::kPlain, 0})),
+              "")
+        << describe(strided);
   }
 }
 

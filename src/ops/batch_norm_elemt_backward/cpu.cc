@@ -44,8 +44,8 @@ class BatchNormElemtBackwardOp {
     parameters_.load(kSumDy, tile, 0, sum_dy);
     parameters_.load(kSumDyXmu, tile, 0, sum_dy_xmu);
     for (std::int64_t i = 0; i < tile.count; ++i) {
-      const ChannelGradients sums = batch_norm_gradients({sum_dy[i], sum_dy_xmu[i]}, rstd[i]);
-      maps.set(i, batch_norm_map(sums, rstd[i], w[i], n_, mean[i]));
+      const ChannelGradients gradients = batch_norm_gradients({sum_dy[i], sum_dy_xmu[i]}, rstd[i]);
+      maps.set(i, batch_norm_map(gradients, rstd[i], w[i], n_, mean[i]));
     }
   }
   void store(ChannelTile, TileTotals) const {}

@@ -34,14 +34,14 @@ class ChannelNorm {
         op_(plan, data),
         loops_(plan.channel, Op::kArguments, data),
         chunks_(split_.n_chunks * split_.l_chunks),
-        elements_(split_.channels * split_.n * split_.l) {
+        elements_(split_.l == 0 ? 0 : split_.channels * split_.n * split_.l) {
     const auto address = reinterpret_cast<std::uintptr_t>(workspace);
     totals_ = reinterpret_cast<ChannelTotals*>(workspace + (16 - address % 16) % 16);
     const auto [dy, x, out] = Op::kArguments;
     const bool in_place = data[out] == data[dy] || data[out] == data[x];
     const std::int64_t tensors = dy == x ? 2 : 3;
-    stores_ =
-        in_place ? Stores::kCached : stores_for(tensors * elements_ * std::int64_t{sizeof(T)});
+    beyond_cache_ = elements_ > cpu::last_level_cache_bytes() / (tensors * std::int64_t{sizeof(T)});
+    stores_ = beyond_cache_ && !in_place ? Stores::kStreamed : Stores::kCached;
   }
 
   void run() {
@@ -81,7 +81,7 @@ class ChannelNorm {
     const std::int64_t tiles = loops_.tiles();
     // An output that does not need the sums can be written with the one sweep that they take.
     const bool at_once = Op::kPasses == 1 && op_.output_wanted() && !op_.output_needs_sums() &&
-                         op_.sums_wanted() && loops_.output_goes_with_sums(stores_);
+                         op_.sums_wanted() && loops_.output_goes_with_sums(beyond_cache_);
     const auto write_part = [&](const OutputPart& part) NORMGRAD_ATTR {
       ChannelMaps maps;
       set_maps(Op::kPasses, part.tile, maps);
@@ -163,6 +163,7 @@ class ChannelNorm {
   std::int64_t chunks_;
   std::int64_t elements_;
   ChannelTotals* totals_;
+  bool beyond_cache_;
   Stores stores_;
 };
 

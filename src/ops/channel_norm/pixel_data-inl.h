@@ -92,7 +92,8 @@ inline ChannelSplit as_one_plane(const ChannelSplit& split, const ChannelArgumen
   };
   if (split.rank > 1 || !std::all_of(std::begin(all), std::end(all), is_even)) return plane;
   for (const int a : all) {
-    if (split.rank == 0) plane.strides[a][0] = split.n_strides[a];
+    // With one n its stride means nothing, and may be any number.
+    if (split.rank == 0) plane.strides[a][0] = split.n > 1 ? split.n_strides[a] : split.channels;
     plane.n_strides[a] = 0;
   }
   plane.rank = 1;

@@ -1,5 +1,5 @@
 // The output of the walk across channels. It is elementwise, so its spans need not be the chunks of the reduction: a
-// thread takes all channels of neighbouring pixels. Where threads write side by side in a pixel, processors fetch ahead
+// thread begins with all channels of neighbouring pixels. Where threads write side by side in a pixel, processors fetch ahead
 // into each other's part (f32 (4096, 49), two threads: 130 us by channels, 20 by pixels).
 #if defined(NORMGRAD_OPS_CHANNEL_NORM_PIXEL_OUTPUT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_CHANNEL_NORM_PIXEL_OUTPUT_INL_H
@@ -22,14 +22,14 @@ class PixelOutput {
   PixelOutput(const ChannelSplit& split, const ChannelArguments& arguments, void* const* data)
       : split_(as_one_plane(split, arguments)), pixels_(split_, arguments, data) {
     const std::int64_t pixels = split_.n * split_.l;
-    const std::int64_t spans =
-        std::max<std::int64_t>(threads(), pixels * split_.channels / kSpanElements);
-    span_ = std::max<std::int64_t>(1, ceil_div(pixels, spans));
-    // Where pixels share cache lines, spans do not.
+    const std::int64_t elements = pixels * split_.channels;
+    const std::int64_t for_threads = std::min<std::int64_t>(threads(), elements / kLeastElements);
+    span_ = ceil_div(pixels, std::max({elements / kMostElements, for_threads, std::int64_t{1}}));
+    // Where pixels share cache lines, spans need not.
     if (split_.channels % kLine != 0) span_ = ceil_div(span_, kLine) * kLine;
     spans_ = ceil_div(pixels, span_);
     tile_ = pixels_.widest_tile();
-    ahead_ = std::clamp<std::int64_t>(kAhead / std::max<std::int64_t>(1, split_.channels), 4, 48);
+    ahead_ = std::clamp<std::int64_t>(kAhead / split_.channels, 4, 48);
   }
 
   // All tiles of a span before the next.
@@ -52,7 +52,7 @@ class PixelOutput {
     const std::int64_t width = gaps ? tile.count : run * tile.count;
     const TileMap<A, kAlternates<T, A>> map(maps, tile.count, width, false);
     const bool streamed = stores == Stores::kStreamed && pixels_.out.is_aligned(tile);
-    // Nothing is fetched beyond the span: what is to be written there may be another thread's.
+    // Nothing is fetched beyond the span's end: what is to be written there may be another thread's.
     const std::int64_t last = std::max(span.begin, span.end - ahead_);
     const auto write = [&](auto split, auto how) NORMGRAD_ATTR {
       write_runs<F, split, how>(tile, {span.begin, last}, map, run, width, ahead_);
@@ -67,8 +67,10 @@ class PixelOutput {
 
  private:
   static constexpr std::int64_t kLine = 64 / sizeof(T);
-  static constexpr std::int64_t kSpanElements = 1 << 18;
-  static constexpr std::int64_t kAhead = 16384 / sizeof(T);  // elements that are fetched ahead
+  // Of a span: enough to be worth the constants of its channels, and so few that threads end together.
+  static constexpr std::int64_t kLeastElements = 1 << 13, kMostElements = 1 << 18;
+  static constexpr std::int64_t kAhead =
+      16384 / sizeof(T);  // elements fetched ahead, from 4 to 48 pixels
 
   std::int64_t tiles() const { return ceil_div(split_.channels, tile_); }
 

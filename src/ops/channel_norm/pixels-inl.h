@@ -1,10 +1,6 @@
 // The walk across channels: where neighbouring elements belong to neighbouring channels (channels-last,
-// (N, C)). A pixel is what one (n, l) has of a tile of channels. The 16 pixels of a step of the summation
-// tree go to 16 rows of accumulators; 8 steps at a time are added in registers, a cache line of channels
-// after the other.
-//
-// Few channels without gaps between pixels: the 16 pixels of a step are taken as one long pixel. Then the
-// accumulators form a single row, [lane][channel], and any number of channels fills whole vectors.
+// (N, C)). Few channels without gaps between pixels: the 16 pixels of a step are taken as one long pixel. Then
+// the accumulators form a single row, [lane][channel], and any number of channels fills whole vectors.
 #if defined(NORMGRAD_OPS_CHANNEL_NORM_PIXELS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_CHANNEL_NORM_PIXELS_INL_H
 #undef NORMGRAD_OPS_CHANNEL_NORM_PIXELS_INL_H
@@ -41,7 +37,7 @@ class PixelLoops {
     const std::int64_t first = index * tile_;
     return {first, std::min(tile_, split_.channels - first)};
   }
-  // A thread takes all of some channels, if what it writes of a pixel is far from what others do.
+  // A thread takes all of some channels, if they are one chunk and what it writes of a pixel is far from what others do.
   bool takes_whole_tiles() const { return whole_tiles_; }
 
   // Adds up one chunk of each of the tile's channels.
@@ -88,7 +84,7 @@ class PixelLoops {
   }
 
   // By pixels it is faster, unless that takes another trip to memory.
-  bool output_goes_with_sums(Stores stores) const { return stores == Stores::kStreamed; }
+  bool output_goes_with_sums(bool beyond_cache) const { return beyond_cache; }
   std::int64_t output_parts() const { return output_.parts(); }
   OutputPart output_part(std::int64_t index) const { return output_.part(index); }
   template <class F>
@@ -108,8 +104,8 @@ class PixelLoops {
   }
 
   const ChannelSplit& split_;
-  ChannelSplit
-      walked_;  // a step is a run of up to 16 l of one n: one n after the other, or all as one
+  // A step is a run of up to 16 l of one n. If that is all of them, the n can be walked as one plane.
+  ChannelSplit walked_;
   Pixels<T> pixels_;
   PixelOutput<T> output_;
   std::int64_t tile_;

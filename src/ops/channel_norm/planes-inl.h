@@ -70,7 +70,7 @@ class PlaneLoops {
     }
   }
 
-  bool output_goes_with_sums(Stores) const { return true; }
+  bool output_goes_with_sums(bool) const { return true; }
   std::int64_t output_parts() const { return tiles() * chunks(); }
   OutputPart output_part(std::int64_t index) const {
     return {tile(index % tiles()), span_of(split_, index / tiles())};
@@ -87,7 +87,7 @@ class PlaneLoops {
         next < 0 || next >= tiles() || !direct ? 0 : next * tile_ - tile.first;
     const std::int64_t dy_later = dy_.together() ? to_next * dy_.channel_stride() : 0;
     const std::int64_t x_later = x_.together() ? to_next * x_.channel_stride() : 0;
-    // The next n is this thread's to write, or else another's, out of whose cache it must not be fetched.
+    // Only with whole tiles is the next n this thread's to write, and not in another's cache.
     const std::int64_t out_later =
         direct && split_.n > 1 && takes_whole_tiles() ? out_.n_stride() : 0;
     each_segment_of<F>(
