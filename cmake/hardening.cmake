@@ -1,4 +1,5 @@
-# How the libraries are hardened, held to by tests/hygiene/hardening_test.py.
+# How the libraries are hardened, held to by tests/hygiene/hardening_test.py, and that they have the same bytes wherever
+# source and build lie, held to by tests/hygiene/reproducible.sh.
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i[3-6]86)$")
   set(x86 ON)
@@ -32,3 +33,7 @@ target_link_options(normgrad_library_options INTERFACE
   # Said outright, since Debian's crti.o has no note and ld would drop ours. Not so ibt: its _init, which is called through
   # a pointer, does not begin with endbr64. Where crti.o has it, ld keeps that note by itself.
   $<$<BOOL:${x86}>:LINKER:-z,shstk>)
+
+# The last map that fits counts, and the build may lie inside the source.
+target_compile_options(normgrad_library_options INTERFACE
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}=normgrad -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
