@@ -13,7 +13,8 @@ endif()
 # For the kernels, linked last as the last option counts: their frames of up to 256 KiB are probed page by page, and the
 # canary sits in loops over short rows. Zen 4, AVX2, one thread, best of 5 runs: BatchNorm backward f32 2x8x4 0.92 us ->
 # 1.15 with the probes, 64x49 3.01 -> 3.28; RMSNorm backward f32 512x64 18.3 us -> 21.5 with the canary. The other flags
-# cost nothing there. AddressSanitizer watches the same frames (preset asan).
+# cost nothing there. AddressSanitizer watches the same frames of
+# the plain kernels (preset asan).
 add_library(normgrad_kernel_options INTERFACE)
 if(NOT NORMGRAD_SANITIZE)
   target_compile_options(normgrad_kernel_options INTERFACE -fno-stack-protector -fno-stack-clash-protection)
@@ -34,6 +35,8 @@ target_link_options(normgrad_library_options INTERFACE
   # a pointer, does not begin with endbr64. Where crti.o has it, ld keeps that note by itself.
   $<$<BOOL:${x86}>:LINKER:-z,shstk>)
 
-# The last map that fits counts, and the build may lie inside the source.
-target_compile_options(normgrad_library_options INTERFACE
-  -ffile-prefix-map=${PROJECT_SOURCE_DIR}=normgrad -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
+# The last map that fits counts, and the build may lie inside the source. gcov needs the places as they are.
+if(NOT NORMGRAD_COVERAGE)
+  target_compile_options(normgrad_library_options INTERFACE
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=normgrad -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
+endif()

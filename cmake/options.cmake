@@ -26,6 +26,13 @@ target_link_libraries(normgrad_library_options INTERFACE normgrad_options)
 target_compile_options(normgrad_library_options INTERFACE -fvisibility=hidden
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden> -fPIC)
 
+# What the tests reach of the libraries (gcov); threads count together.
+option(NORMGRAD_COVERAGE "Count which lines and branches of src/ are reached" OFF)
+if(NORMGRAD_COVERAGE)
+  target_compile_options(normgrad_library_options INTERFACE --coverage -fprofile-update=atomic -O0)
+  target_link_options(normgrad_options INTERFACE --coverage)
+endif()
+
 # A shared library with a version script and a run path that survives moving the prefix. The sanitizers' own symbols are
 # undefined in it: their runtime is linked into the program.
 function(normgrad_shared_library target version_script)

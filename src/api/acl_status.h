@@ -48,29 +48,8 @@ inline int to_aclnn(Status status) {
   return kAclnnInner;
 }
 
-// For the runtime, whose own checks answer with codes; from the core come these alone.
-inline int to_acl(Status status) {
-  switch (status) {
-    case Status::kOk:
-      return 0;
-    case Status::kNullPointer:
-      return 100000;
-    case Status::kBadParam:
-    case Status::kBadDtype:
-    case Status::kBadShape:
-    case Status::kBadStrides:
-    case Status::kSmallWorkspace:
-      return 107000;
-    case Status::kDeviceUnsupported:
-    case Status::kDeviceNotFound:
-      return 107001;
-    case Status::kOutOfMemory:
-      return 207001;
-    case Status::kInternal:
-      break;
-  }
-  return 507000;
-}
+// For the runtime, whose own checks answer with codes: of an exception.
+inline int to_acl(Status status) { return status == Status::kOutOfMemory ? 207001 : 507000; }
 
 // "AclNN_Parameter_Error(EZ1001)" and so on; a runtime code is named itself.
 inline void keep_error_of(int code) {

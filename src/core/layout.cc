@@ -96,9 +96,9 @@ const char* name_of(DataType dtype) {
     case DataType::kI32:
       return "i32";
     case DataType::kOther:
-      return "a type that is none of f16, bf16, f32";
+      break;
   }
-  return "unknown";
+  return "a type that is none of f16, bf16, f32";
 }
 
 ShapeText text_of(int rank, const std::int64_t* extents) {

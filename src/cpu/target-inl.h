@@ -13,11 +13,17 @@
 // without. No include guard: this file is read again for every instruction set.
 #include "normgrad/settings.h"
 
+#undef NORMGRAD_ALWAYS
+#if NORMGRAD_COVERAGE  // gcov tells functions apart, not the copies within one
+#define NORMGRAD_ALWAYS
+#else
+#define NORMGRAD_ALWAYS __attribute__((always_inline))
+#endif
+
 #if NORMGRAD_PLAIN
 
 #define NORMGRAD_ATTR
-#define NORMGRAD_ALWAYS __attribute__((always_inline))
-#define NORMGRAD_INLINE __attribute__((always_inline))
+#define NORMGRAD_INLINE NORMGRAD_ALWAYS
 #define NORMGRAD_TARGET_BEGIN namespace normgrad::plain {
 #define NORMGRAD_TARGET_END }
 #if NORMGRAD_HIGHWAY
@@ -46,16 +52,14 @@
 #include <hwy/highway.h>
 
 #undef NORMGRAD_ATTR
-#undef NORMGRAD_ALWAYS
 #undef NORMGRAD_INLINE
 #undef NORMGRAD_TARGET_BEGIN
 #undef NORMGRAD_TARGET_END
 #undef NORMGRAD_CHOOSER
-// Attributes: of a lambda with vector code; of a small function, which must not be a call; of a
-// small lambda.
+// Attributes: of a lambda with vector code; of a small lambda. NORMGRAD_ALWAYS: of a small function, which must not be a
+// call.
 #define NORMGRAD_ATTR HWY_ATTR
-#define NORMGRAD_ALWAYS __attribute__((always_inline))
-#define NORMGRAD_INLINE HWY_ATTR __attribute__((always_inline))
+#define NORMGRAD_INLINE HWY_ATTR NORMGRAD_ALWAYS
 #define NORMGRAD_TARGET_BEGIN \
   HWY_BEFORE_NAMESPACE();     \
   namespace normgrad::HWY_NAMESPACE {

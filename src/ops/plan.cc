@@ -6,7 +6,7 @@
 
 namespace normgrad {
 
-void set_arguments(Plan& plan, std::initializer_list<const Tensor*> tensors, int outputs) {
+void set_arguments(Plan& plan, std::initializer_list<const Tensor*> tensors, int outputs) noexcept {
   plan.arguments = 0;
   for (const Tensor* tensor : tensors) {
     Argument& argument = plan.argument[plan.arguments];

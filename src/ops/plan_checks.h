@@ -15,7 +15,7 @@ namespace normgrad {
 // documented one.
 
 // Enters the tensors as arguments 0, 1, ...; the first `outputs` are outputs.
-void set_arguments(Plan& plan, std::initializer_list<const Tensor*> tensors, int outputs);
+void set_arguments(Plan& plan, std::initializer_list<const Tensor*> tensors, int outputs) noexcept;
 
 // Present and f16, bf16 or f32.
 Status check_data_dtype(const Tensor& tensor);

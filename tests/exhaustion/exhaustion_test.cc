@@ -33,8 +33,9 @@ class Life {
 
  protected:
   std::size_t device_bytes() const {
+    // More than all before together, which the kernel may have mapped side by side.
     static std::size_t most = std::size_t{64} << 20;
-    if (grows) most += std::size_t{64} << 20;
+    if (grows) most *= 2;
     return grows ? most : 240;
   }
   bool ok(const char* call, int code, std::initializer_list<int> allowed, const char* sentence) {

@@ -47,9 +47,9 @@ const char* aclrtGetSocName(void) {
     case normgrad::Soc::kAscend950:
       return "Ascend950PR_9589";
     case normgrad::Soc::kAscend910B:
-      return "Ascend910B2";
+      break;
   }
-  return nullptr;
+  return "Ascend910B2";
 }
 
 aclError aclsysGetVersionStr(char* pkgName, char* versionStr) {

@@ -5,19 +5,12 @@
 namespace normgrad::api {
 namespace {
 
+// The checks have passed, so it is none but these; make_plan would refuse another.
 DataType to_data_type(aclDataType dtype) {
-  switch (static_cast<int>(dtype)) {
-    case ACL_FLOAT16:
-      return DataType::kF16;
-    case ACL_BF16:
-      return DataType::kBF16;
-    case ACL_FLOAT:
-      return DataType::kF32;
-    case ACL_INT32:
-      return DataType::kI32;
-    default:  // all that no operator takes
-      return DataType::kOther;
-  }
+  if (dtype == ACL_FLOAT16) return DataType::kF16;
+  if (dtype == ACL_BF16) return DataType::kBF16;
+  if (dtype == ACL_FLOAT) return DataType::kF32;
+  return dtype == ACL_INT32 ? DataType::kI32 : DataType::kOther;
 }
 
 // The checks have passed: its rank is at most kMaxRank.

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "api/acl/world.h"
@@ -123,6 +124,23 @@ TEST_F(AclTest, BlockingCallbackComesBeforeLaterWorkAndIsReported) {
   EXPECT_EQ(seen, 1);
   EXPECT_EQ(aclrtProcessReport(0), ACL_SUCCESS);
   EXPECT_TRUE(refused(100036, aclrtProcessReport(0), "aclrtProcessReport", "timeout"));
+}
+
+TEST_F(AclTest, ReportWithoutTimeoutWaitsForItsCallback) {
+  const aclrtStream stream = new_stream();
+  EXPECT_EQ(aclrtSubscribeReport(this_thread(), stream), ACL_SUCCESS);
+  static std::atomic<bool> came;
+  came = false;
+  std::thread launcher([&] {
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the other one waits by then
+    const auto note = [](void*) { came = true; };
+    EXPECT_EQ(aclrtLaunchCallback(note, nullptr, ACL_CALLBACK_NO_BLOCK, stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  });
+  EXPECT_EQ(aclrtProcessReport(-1), ACL_SUCCESS);
+  EXPECT_TRUE(came);
+  launcher.join();
 }
 
 TEST_F(AclTest, SubscriptionEndsWithItsStream) {

@@ -58,7 +58,9 @@ TEST(AclNumbers, TypesHaveSizes) {
 }
 
 TEST(AclLog, TakesAnything) {
+  ACL_APP_LOG(ACL_DEBUG, "first");
   ACL_APP_LOG(ACL_INFO, "plain");
+  ACL_APP_LOG(ACL_WARNING, "odd");
   ACL_APP_LOG(ACL_ERROR, "%s %d", "text", 1);
   aclAppLog(as<aclLogLevel>(99), nullptr, nullptr, 0, "unknown level");
   aclAppLog(ACL_INFO, nullptr, nullptr, 0, nullptr);

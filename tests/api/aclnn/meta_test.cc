@@ -141,6 +141,9 @@ TEST(MetaTensor, InitKeepsWhatIsNull) {
   EXPECT_EQ(get(aclGetViewShape, tensor).size(), 10u);
   EXPECT_TRUE(fails_with(kInvalid, init(wide, UINT64_MAX, nullptr, nullptr, 0, nullptr),
                          "aclInitTensor", "viewDims"));
+  EXPECT_TRUE(
+      fails_with(kInvalid, init(nullptr, 9, wide, nullptr, 0, nullptr), "aclInitTensor",
+                 "stride has 9 elements (viewDimsNum), but the shape that tensor keeps has 10"));
   EXPECT_EQ(get(aclGetViewShape, tensor).size(), 10u);
   EXPECT_EQ(aclDestroyTensor(tensor), 0);
 }
