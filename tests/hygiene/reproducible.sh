@@ -30,5 +30,6 @@ for library in "$work"/prefix/lib/*.so; do
   cmp "$library" "$build/lib/${library##*/}" || different=$((different + 1))
 done
 echo "$compared libraries compared, $different differ"
-[ "$compared" = 6 ] && [ "$different" = 0 ]
+[ "$compared" = 6 ] || exit 1
+[ "$different" = 0 ] || exit 1
 rm -rf "$work"

@@ -82,6 +82,7 @@ std::vector<std::int64_t> offsets(const TensorSpec& spec) {
   for (std::int64_t& place : out) {
     place = offset;
     for (std::size_t d = spec.shape.size(); d-- > 0;) {
+      if (spec.shape[d] == 1) continue;  // its stride means nothing, and may be anything
       offset += spec.strides[d];
       if (++index[d] < spec.shape[d]) break;
       offset -= spec.strides[d] * spec.shape[d];
