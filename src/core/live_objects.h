@@ -29,6 +29,7 @@ class LiveObjects {
   }
   // Null: not alive.
   std::shared_ptr<T> find(const void* handle) {
+    fetch(handle);
     Part& part = part_of(handle);
     const std::lock_guard lock(part.mutex);
     const Entry* found = part.find(handle);
@@ -46,6 +47,15 @@ class LiveObjects {
     const void* handle = nullptr;  // null: the slot is empty, which ends every search
     std::weak_ptr<T> object;
   };
+
+  // What is read once the object is found, its counts and its beginning, comes from memory while it is looked for.
+  // std::make_shared puts the counts before the object; another address, of anything, does no harm.
+  static void fetch(const void* handle) {
+    constexpr std::uintptr_t kCounts = 16;
+    const auto address = reinterpret_cast<std::uintptr_t>(handle);
+    __builtin_prefetch(reinterpret_cast<const void*>(address - kCounts), 1);
+    __builtin_prefetch(reinterpret_cast<const void*>(address + kCounts), 1);
+  }
 
   // Multiplicative hashing: the top bits say which part, the next ones where in it.
   static std::uint64_t hash(const void* handle) {

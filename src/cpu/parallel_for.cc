@@ -10,6 +10,7 @@
 #include "core/fork_gate.h"
 #include "cpu/cache.h"
 #include "cpu/float_environment.h"
+#include "cpu/spare_threads.h"
 #include "normgrad/settings.h"
 
 namespace normgrad {
@@ -32,8 +33,20 @@ bool pool_is_lost() { return fork_generation() != 0; }
     },
     nullptr, nullptr);
 
-// OpenMP ends the process when it cannot create a thread, so a wild setting must not ask for thousands.
+// A wild setting must not ask for thousands.
 int most_threads() { return std::max(64, omp_get_num_procs()); }
+
+// The last team of this thread: OpenMP keeps its members for the next one, and ends those that a smaller team leaves out.
+// A forked child asks for no team, so it need not forget.
+constinit thread_local int last_team = 1;
+
+// Members that OpenMP would have to create are asked of the system first, and a team is as large as that allows. What
+// is left to chance: that another takes the threads between the two, that the caller's own OpenMP code has had a smaller
+// team on this thread since, and stacks larger than the default (OMP_STACKSIZE) in little memory.
+int possible_team(int wanted) {
+  if (wanted <= last_team) return wanted;
+  return last_team + cpu::spare_threads(wanted - last_team);
+}
 
 // Below this, waking a second thread costs more than it saves (about 3 us against 0.5 ns per
 // element).
@@ -93,8 +106,9 @@ namespace cpu {
 void run_blocks(std::int64_t blocks, std::int64_t elements, Order order, Task task, void* context) {
   const bool alone =
       blocks < 2 || elements < kElementsWorthThreads || omp_in_parallel() != 0 || pool_is_lost();
-  const int team =
-      alone ? 1 : static_cast<int>(std::min<std::int64_t>({threads(), most_threads(), blocks}));
+  const int team = alone ? 1
+                         : possible_team(static_cast<int>(std::min<std::int64_t>(
+                               {threads(), most_threads(), omp_get_thread_limit(), blocks})));
   if (team == 1) {
     const std::int64_t step = order == Order::kForwards ? 1 : -1;
     std::int64_t block = order == Order::kForwards ? 0 : blocks - 1;
@@ -105,7 +119,9 @@ void run_blocks(std::int64_t blocks, std::int64_t elements, Order order, Task ta
 #pragma omp parallel num_threads(team)
   {
     const FloatEnvironment environment;
-    shares.work(omp_get_thread_num(), order, task, context);
+    const int thread = omp_get_thread_num();
+    if (thread == 0) last_team = omp_get_num_threads();
+    shares.work(thread, order, task, context);
   }
 }
 

@@ -1,0 +1,55 @@
+#include "cpu/spare_threads.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <memory>
+#include <mutex>
+#include <new>
+
+namespace normgrad::cpu {
+namespace {
+
+struct Held {
+  pthread_t thread;
+  std::mutex* until_free;
+  long id;
+};
+
+void* hold(void* argument) {
+  Held& held = *static_cast<Held*>(argument);
+  held.id = ::syscall(SYS_gettid);
+  const std::lock_guard wait(*held.until_free);
+  return nullptr;
+}
+
+// A thread that was joined still counts against the limits for a moment, until the kernel has forgotten its number.
+void wait_until_forgotten(long id) {
+  constexpr int kMostTurns = 10000;  // should the number have found a new bearer
+  for (int i = 0; i < kMostTurns && ::syscall(SYS_tgkill, ::getpid(), id, 0) == 0; ++i) {
+    ::sched_yield();
+  }
+}
+
+}  // namespace
+
+int spare_threads(int wanted) {
+  const std::unique_ptr<Held[]> held(new (std::nothrow) Held[static_cast<std::size_t>(wanted)]);
+  if (held == nullptr) return 0;
+  std::mutex mutex;
+  int count = 0;
+  {
+    const std::lock_guard until_all_are_there(mutex);
+    for (; count < wanted; ++count) {
+      held[count].until_free = &mutex;
+      if (::pthread_create(&held[count].thread, nullptr, hold, &held[count]) != 0) break;
+    }
+  }
+  for (int i = 0; i < count; ++i) ::pthread_join(held[i].thread, nullptr);
+  for (int i = 0; i < count; ++i) wait_until_forgotten(held[i].id);
+  return count;
+}
+
+}  // namespace normgrad::cpu
