@@ -153,9 +153,9 @@ TEST(Loading, OfEveryLibraryTwoHundredTimes) {
   for (const Use& one : kUses) {
     SCOPED_TRACE(one.library);
     for (int i = 0; i < 20; ++i) load_and_use(one);
-    const ProcessState before;
+    const ProcessState before = settled_process_state();
     for (int i = 0; i < 200; ++i) load_and_use(one);
-    const ProcessState after;
+    const ProcessState after = settled_process_state();
     EXPECT_LE(after.threads, before.threads);
     EXPECT_LE(after.descriptors, before.descriptors);
     EXPECT_LE(after.mappings, before.mappings);
