@@ -120,7 +120,8 @@ void call_in_fork() {
   ::pthread_atfork(call_in_fork, call_in_fork, call_in_fork);
 }
 
-#ifdef __x86_64__
+// ThreadSanitizer delivers signals later.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 // A thread that takes a lock and can be stopped at any instruction on the way: it traps after each.
 class Stepping {
  public:
@@ -155,7 +156,10 @@ class Stepping {
  private:
   void run(Mutex& mutex) {
     for (int round = 0; round >= 0; round = round_) {
-      if (round == done_) continue;
+      if (round == done_) {
+        ::sched_yield();
+        continue;
+      }
       asm volatile("pushfq\n orq $0x100, (%%rsp)\n popfq" ::: "memory", "cc");
       mutex.lock();
       mutex.unlock();
