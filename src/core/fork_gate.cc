@@ -1,10 +1,12 @@
 #include "core/fork_gate.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
 #include <mutex>
 
+#include "core/device_memory.h"
 #include "core/environment.h"
 #include "core/retirement.h"
 #include "core/thread_stripe.h"
@@ -20,24 +22,33 @@ constinit std::atomic<bool> forking{false};
 constinit std::mutex forks;  // two threads may fork at once
 constinit thread_local int depth = 0;
 constinit std::atomic<unsigned> generation{0};
-constinit std::atomic<pthread_t> survivor{};
+constinit std::atomic<std::uint64_t> survivor{0};
 
+// Handlers of fork that were registered before ours come between prepare() and go_on(), and may
+// call us: this thread counts as being inside.
 void prepare() {
-  environment();  // its first reader must not be on the way
+  // Their first readers must not be on the way.
+  environment();
+  physical_memory_bytes();
   forks.lock();
   forking.store(true);
   for (Counter& counter : counters) {
     while (counter.inside.load() != 0) ::sched_yield();
   }
+  ++depth;
 }
 
 void go_on() {
+  --depth;
   forking.store(false);
   forks.unlock();
 }
 
+// A thread that was just finding the gate closed has counted itself, and is not here to take that
+// back.
 void go_on_in_child() {
-  survivor.store(::pthread_self());
+  for (Counter& counter : counters) counter.inside.store(0);
+  survivor.store(thread_number());
   generation.fetch_add(1);
   forget_lost_visitors();
   go_on();
@@ -64,6 +75,6 @@ void leave_locked_section() {
 }
 
 unsigned fork_generation() { return generation.load(std::memory_order_relaxed); }
-pthread_t forked_thread() { return survivor.load(); }
+std::uint64_t forked_thread() { return survivor.load(); }
 
 }  // namespace normgrad

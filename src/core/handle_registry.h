@@ -27,14 +27,14 @@ enum class HandleKind : std::uint8_t {
   kAclScalarList,
   kAclOpExecutor,
   kAclRepeatableOpExecutor,
+  kAclContext,
 };
 
 // Lock-free: one or two cache lines per look-up.
 NORMGRAD_API bool is_live(const void* handle, HandleKind kind);
 
 // What was written to the handle before is seen by whoever finds it alive. Throws std::bad_alloc
-// when the table is full and cannot grow; then nothing is registered. Never for one that was just
-// unregistered: its place is still there.
+// when the table is full and cannot grow; then nothing is registered.
 NORMGRAD_API void register_handle(const void* handle, HandleKind kind);
 
 // One that is alive as `from` is alive as `to` instead. False if it was not alive as `from`. Throws

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <shared_mutex>
 
 #include "core/fork_gate.h"
 
@@ -17,10 +16,9 @@ namespace normgrad {
 using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;  // none: for ever
 
-template <class Raw>
-class ForkSafe {
+class Mutex {
  public:
-  constexpr ForkSafe() = default;
+  constexpr Mutex() = default;
 
   void lock() {
     enter_locked_section();
@@ -30,20 +28,10 @@ class ForkSafe {
     raw_.unlock();
     leave_locked_section();
   }
-  void lock_shared() {
-    enter_locked_section();
-    raw_.lock_shared();
-  }
-  void unlock_shared() {
-    raw_.unlock_shared();
-    leave_locked_section();
-  }
 
  private:
-  Raw raw_;
+  std::mutex raw_;
 };
-using Mutex = ForkSafe<std::mutex>;
-using SharedMutex = ForkSafe<std::shared_mutex>;
 
 // Two numbers, unlike the C library's, which counts on threads that a child does not have.
 class NORMGRAD_API Condition {

@@ -21,6 +21,7 @@ class NeverDestroyed {
     if (object_.compare_exchange_strong(found, made.get())) return *made.release();
     return *found;
   }
+  T* find() const { return object_.load(std::memory_order_acquire); }  // null: nobody has asked yet
 
  private:
   std::atomic<T*> object_{nullptr};

@@ -19,8 +19,13 @@ class NORMGRAD_API Visit {
   Visit& operator=(const Visit&) = delete;
 };
 
-// A member of every object that can be retired, so that retiring needs no memory.
+// A member of every object that can be retired, so that retiring needs no memory. It is no part of
+// the object's value: a visitor may copy the object, or assign to it, while it is retired.
 struct Retirement {
+  Retirement() = default;
+  Retirement(const Retirement&) noexcept {}
+  Retirement& operator=(const Retirement&) noexcept { return *this; }
+
   void* object = nullptr;
   void (*end)(void* object) = nullptr;
   Retirement* next = nullptr;

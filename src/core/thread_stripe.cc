@@ -6,18 +6,20 @@
 namespace normgrad {
 namespace {
 
-constexpr std::size_t kNone = kStripes;
-constinit thread_local std::size_t stripe = kNone;
-constinit std::atomic<std::size_t> threads{0};
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+constinit thread_local std::uint64_t number = kNone;
+constinit std::atomic<std::uint64_t> threads{0};
 
 }  // namespace
 
 // Sequentially consistent: whoever sees what this thread does next sees its stripe in use.
-std::size_t thread_stripe() {
-  if (stripe == kNone) stripe = threads.fetch_add(1) % kStripes;
-  return stripe;
+std::uint64_t thread_number() {
+  if (number == kNone) number = threads.fetch_add(1);
+  return number;
 }
 
-std::size_t stripes_in_use() { return std::min(threads.load(), kStripes); }
+std::size_t thread_stripe() { return thread_number() % kStripes; }
+
+std::size_t stripes_in_use() { return std::min<std::uint64_t>(threads.load(), kStripes); }
 
 }  // namespace normgrad

@@ -4,14 +4,13 @@
 #include <new>
 #include <utility>
 
+#include "core/thread_stripe.h"
 #include "normgrad/last_error.h"
 
 namespace normgrad {
 namespace {
 
-bool is_self(pthread_t thread) { return ::pthread_equal(thread, ::pthread_self()) != 0; }
-
-bool is_lost(pthread_t thread) { return ::pthread_equal(thread, forked_thread()) == 0; }
+bool is_lost(std::uint64_t thread) { return thread != forked_thread(); }
 
 }  // namespace
 
@@ -21,29 +20,34 @@ std::unique_lock<Mutex> WorkQueue::locked() {
   return lock;
 }
 
-// After fork: other threads than the one that forked do not exist here.
+// After fork: other threads than the one that forked do not exist here, nor does what they had taken
+// out of the queue. A worker that forked did so in a piece of work, so it is the runner.
 void WorkQueue::adopt() {
   generation_ = fork_generation();
   if (depth_ != 0 && is_lost(owner_)) depth_ = 0;
   if (runner_.has_value() && is_lost(*runner_)) {
     runner_.reset();
     held_.reset();
-    ++completed_;
   }
-  if (worker_.has_value() && is_lost(*worker_)) {
+  if (mode_ == StreamMode::kAsync && !runner_.has_value()) {
     worker_.reset();
     pending_.clear();
-    completed_ = submitted_;
   }
+  count_completed();
+}
+
+// While there is a runner, what drop() has taken from behind its work is not done yet.
+void WorkQueue::count_completed() {
+  if (!runner_.has_value()) completed_ = submitted_ - pending_.size();
 }
 
 bool WorkQueue::enter(Deadline deadline) {
   std::unique_lock lock = locked();
-  while (depth_ != 0 && !is_self(owner_)) {
+  while (depth_ != 0 && owner_ != thread_number()) {
     if (passed(deadline)) return false;
     changed_.wait(lock, deadline);
   }
-  owner_ = ::pthread_self();
+  owner_ = thread_number();
   ++depth_;
   return true;
 }
@@ -93,7 +97,7 @@ void* WorkQueue::work(void* queue) {
 std::unique_ptr<Work> WorkQueue::begin_front() {
   std::unique_ptr<Work> work = std::move(pending_.front());
   pending_.pop_front();
-  runner_ = ::pthread_self();
+  runner_ = thread_number();
   return work;
 }
 
@@ -101,13 +105,13 @@ void WorkQueue::end_front(std::unique_ptr<Work> work) {
   const int code = work->run();
   work.reset();
   const std::unique_lock lock = locked();
-  runner_.reset();
-  ++completed_;
   if (code != 0 && failure_.code == 0) {
     failure_.code = code;
-    failure_.position = completed_;
+    failure_.position = completed_ + 1;
     std::snprintf(failure_.text, sizeof(failure_.text), "%s", normgradGetLastError());
   }
+  runner_.reset();
+  count_completed();
   changed_.notify_all();
 }
 
@@ -202,7 +206,7 @@ void WorkQueue::drop() {
   closed_ = true;
   dropped.swap(pending_);
   while (runner_.has_value()) changed_.wait(lock, std::nullopt);
-  completed_ += dropped.size();
+  count_completed();
   changed_.notify_all();
   lock.unlock();
 }

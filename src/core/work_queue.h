@@ -85,6 +85,7 @@ class NORMGRAD_API WorkQueue {
   static void* work(void* queue);
   std::unique_lock<Mutex> locked();
   void adopt();
+  void count_completed();
   void start_worker();
   std::unique_ptr<Work> begin_front();
   void end_front(std::unique_ptr<Work> work);
@@ -96,13 +97,14 @@ class NORMGRAD_API WorkQueue {
   Condition changed_;                         // any of it
   std::list<std::unique_ptr<Work>> pending_;  // an empty one needs no memory, unlike a deque
   std::uint64_t submitted_ = 0;
-  std::uint64_t completed_ = 0;
-  std::uint64_t polled_ = 0;  // up to here a poll has answered "no"
+  std::uint64_t completed_ = 0;  // all that is neither pending nor run, once nothing is run
+  std::uint64_t polled_ = 0;     // up to here a poll has answered "no"
   bool closed_ = false;
   std::optional<pthread_t> worker_;
-  std::optional<pthread_t> runner_;  // of one piece of work
-  pthread_t owner_{};                // of the turn
-  int depth_ = 0;                    // how often the owner has it
+  // Threads by their numbers (core/thread_stripe.h).
+  std::optional<std::uint64_t> runner_;  // of one piece of work; async: the worker
+  std::uint64_t owner_ = 0;              // of the turn
+  int depth_ = 0;                        // how often the owner has it
   unsigned generation_ = fork_generation();
   WorkFailure failure_;
   // The runner's, deferred: work that was begun, what it waits for, and the queue whose work waits

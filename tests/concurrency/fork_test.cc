@@ -28,7 +28,7 @@ int exit_code_of_child(const std::function<bool()>& child_is_well) {
     ::_exit(child_is_well() ? 0 : 1);
   }
   int status = 0;
-  ::waitpid(child, &status, 0);
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 

@@ -3,10 +3,12 @@
 #define TESTS_CONCURRENCY_PROCESS_STATE_H
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 namespace concurrency_test {
 
@@ -25,6 +27,19 @@ struct ProcessState {
     return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(in), {}, '\n'));
   }
 };
+
+// The kernel lists a thread for a moment after it was joined, and its stack is unmapped after that.
+inline ProcessState settled_process_state() {
+  ProcessState state;
+  for (int quiet = 0; quiet < 10;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const ProcessState now;
+    const bool same = now.threads == state.threads && now.mappings == state.mappings;
+    quiet = same ? quiet + 1 : 0;
+    state = now;
+  }
+  return state;
+}
 
 }  // namespace concurrency_test
 

@@ -36,6 +36,7 @@ class Signals {
   }
   ~Signals() {
     set(0);
+    ::signal(SIGALRM, SIG_IGN);  // one may be on its way, and what was before may end the process
     ::sigaction(SIGALRM, &before_, nullptr);
   }
   Signals(const Signals&) = delete;

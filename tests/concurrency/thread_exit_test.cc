@@ -3,9 +3,12 @@
 #include <acl/acl.h>
 #include <gtest/gtest.h>
 #include <infinirt.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "aclnn/device.h"
 #include "concurrency/process_state.h"
@@ -63,10 +66,11 @@ TEST(ThreadExit, LeavesWhatOthersGoOnWith) {
     take_over(left);
   };
   for (int i = 0; i < 20; ++i) round();
-  const ProcessState before;
+  const ProcessState before = settled_process_state();
   for (int i = 0; i < 200; ++i) round();
-  EXPECT_EQ(ProcessState().threads, before.threads);
-  EXPECT_EQ(ProcessState().descriptors, before.descriptors);
+  const ProcessState after = settled_process_state();
+  EXPECT_EQ(after.threads, before.threads);
+  EXPECT_EQ(after.descriptors, before.descriptors);
   // Another thread's failures are not this one's.
   EXPECT_EQ(aclGetRecentErrMsg(), nullptr);
   EXPECT_EQ(normgradGetLastError(), last_error);
@@ -90,6 +94,35 @@ TEST(ThreadExit, StreamsOfTheDefaultContextGoOn) {
   EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
   EXPECT_EQ(host, 2);
   EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+}
+
+bool context_can_still_be_set(aclrtContext first, aclrtContext second) {
+  aclrtContext current = nullptr;
+  bool right = aclrtGetCurrentContext(&current) == ACL_SUCCESS && current == first;
+  for (int i = 0; i < 20; ++i) {
+    right &= aclrtSetCurrentContext(second) == ACL_SUCCESS;
+    right &= aclrtSetCurrentContext(first) == ACL_SUCCESS;
+    // Takes what was freed by mistake.
+    const std::vector<std::string> memory(100, std::string(16 + 8 * static_cast<size_t>(i), 'A'));
+  }
+  aclrtStream stream = nullptr;
+  right &= aclrtCreateStream(&stream) == ACL_SUCCESS && aclrtDestroyStream(stream) == ACL_SUCCESS;
+  return right && aclrtDestroyContext(first) == ACL_SUCCESS &&
+         aclrtGetCurrentContext(&current) == ACL_ERROR_RT_CONTEXT_NULL &&
+         aclrtDestroyContext(second) == ACL_SUCCESS;
+}
+
+// What a static destructor calls comes after the end of the main thread's own objects.
+TEST(ThreadExitDeathTest, OfTheMainThreadLeavesItsContext) {
+  static aclrtContext first, second;
+  const auto exit_in_a_context = [] {
+    std::atexit([] { ::_exit(context_can_still_be_set(first, second) ? 0 : 1); });
+    const bool right = aclrtCreateContext(&second, 0) == ACL_SUCCESS &&
+                       aclrtCreateContext(&first, 0) == ACL_SUCCESS;
+    if (right) std::exit(0);
+    ::_exit(2);
+  };
+  EXPECT_EXIT(exit_in_a_context(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -85,6 +85,35 @@ TEST(Retirement, DoesNotWaitForLaterVisitors) {
   late.join();
 }
 
+// A visitor may assign to what another thread retires meanwhile.
+TEST(Retirement, IsNoPartOfTheValueOfAnObject) {
+  struct Value {
+    int number = 0;
+    Retirement retirement;
+  };
+  static std::atomic<Value*> ended;
+  ended = nullptr;
+  Value value;
+  value.retirement.object = &value;
+  value.retirement.end = [](void* object) { ended = static_cast<Value*>(object); };
+  std::barrier step(2);
+  std::thread visitor([&] {
+    const Visit visit;
+    step.arrive_and_wait();  // visiting
+    step.arrive_and_wait();  // retired meanwhile
+    Value changed;
+    changed.number = 7;
+    value = std::move(changed);
+  });
+  step.arrive_and_wait();
+  retire(value.retirement);
+  EXPECT_EQ(Value(value).retirement.object, nullptr) << "a copy is not retired";
+  step.arrive_and_wait();
+  visitor.join();
+  EXPECT_EQ(ended, &value);
+  EXPECT_EQ(value.number, 7);
+}
+
 // More threads than stripes look up, use and destroy what they find.
 TEST(Retirement, NothingIsUsedAfterItsEnd) {
   constexpr int kThreads = 80, kRounds = 2000;

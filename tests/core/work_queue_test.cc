@@ -174,5 +174,95 @@ TEST(WorkQueue, ChildOfForkGoesOnWithoutTheThreadThatWorked) {
   }
 }
 
+// A queue with one piece of work that runs until go_on, and one behind it.
+struct HalfDone {
+  explicit HalfDone(StreamMode mode) : queue(mode) {
+    queue.submit(call([this] {
+      begun = true;
+      while (!go_on) std::this_thread::yield();
+      return 0;
+    }));
+    last = queue.submit(call([] { return 0; }));
+    if (mode == StreamMode::kDeferred) {
+      waits = std::thread([this] { queue.finish(last, std::nullopt); });
+    }
+    while (!begun) std::this_thread::yield();
+  }
+  ~HalfDone() {
+    go_on = true;
+    ends.join();
+    if (waits.joinable()) waits.join();
+    queue.close();
+  }
+  // Returns when another thread is in the middle of it.
+  void end(void (WorkQueue::*how)()) {
+    ends = std::thread([this, how] { (queue.*how)(); });
+    while (queue.submit(call([] { return 0; })) != 0) std::this_thread::yield();
+  }
+  WorkQueue queue;
+  std::atomic<bool> begun = false, go_on = false;
+  std::uint64_t last = 0;
+  std::thread waits, ends;
+};
+
+// What another thread was about to finish or to drop is the parent's, or is still there to be done.
+TEST(WorkQueue, ChildOfForkGoesOnWithoutTheThreadThatEndedTheQueue) {
+  for (const StreamMode mode : {StreamMode::kAsync, StreamMode::kDeferred}) {
+    for (const auto how : {&WorkQueue::close, &WorkQueue::drop}) {
+      HalfDone half(mode);
+      half.end(how);
+      EXPECT_EQ(exit_code_of_child([&] {
+                  half.go_on = true;
+                  half.queue.close();
+                  return half.queue.finish(half.queue.submitted(), std::nullopt);
+                }),
+                0)
+          << static_cast<int>(mode) << (how == &WorkQueue::drop ? " drop" : " close");
+    }
+  }
+}
+
+// The thread that is inside the work forks: in the child it is still inside, until it comes back.
+TEST(WorkQueue, ChildOfForkComesBackFromTheWorkThatForked) {
+  for (const StreamMode mode : {StreamMode::kAsync, StreamMode::kDeferred}) {
+    for (const auto how : {&WorkQueue::close, &WorkQueue::drop}) {
+      WorkQueue queue(mode);
+      std::atomic<bool> begun = false, ending = false;
+      pid_t child = -1;
+      queue.submit(call([&] {
+        begun = true;
+        while (!ending) std::this_thread::yield();
+        child = ::fork();
+        if (child != 0) return 0;
+        ::alarm(30);
+        if (queue.reached(1)) ::_exit(1);
+        return 0;
+      }));
+      const std::uint64_t second = queue.submit(call([&] {
+        if (child == 0) ::_exit(0);
+        return 0;
+      }));
+      // In the child the thread that runs the work may be the only one, so it looks itself.
+      std::thread waits([&] {
+        if (mode != StreamMode::kDeferred) return;
+        queue.finish(second, std::nullopt);
+        if (child == 0) ::_exit(0);
+      });
+      while (!begun) std::this_thread::yield();
+      std::thread ends([&] { (queue.*how)(); });
+      while (queue.submit(call([] { return 0; })) != 0) std::this_thread::yield();
+      ending = true;
+      waits.join();
+      ends.join();
+      queue.close();
+      ASSERT_GT(child, 0);
+      int status = 0;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+          << static_cast<int>(mode) << (how == &WorkQueue::drop ? " drop" : " close");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace normgrad

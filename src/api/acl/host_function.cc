@@ -45,10 +45,8 @@ struct Subscriptions {
   std::map<const Stream*, std::uint64_t> threads;  // by stream
 };
 
-Subscriptions& subscriptions() {
-  static constinit NeverDestroyed<Subscriptions> instance;
-  return instance.get();
-}
+constinit NeverDestroyed<Subscriptions> made_subscriptions;
+Subscriptions& subscriptions() { return made_subscriptions.get(); }
 
 void report(const Stream& stream, const UserWork& callback) {
   Subscriptions& all = subscriptions();
@@ -163,10 +161,11 @@ int process(std::int32_t timeout) {
 }  // namespace
 
 void end_subscription(const Stream& stream) {
-  Subscriptions& all = subscriptions();
-  const std::lock_guard lock(all.mutex);
-  const auto entry = all.threads.find(&stream);
-  if (entry != all.threads.end()) unsubscribe(all, entry);
+  Subscriptions* const all = made_subscriptions.find();
+  if (all == nullptr) return;
+  const std::lock_guard lock(all->mutex);
+  const auto entry = all->threads.find(&stream);
+  if (entry != all->threads.end()) unsubscribe(*all, entry);
 }
 
 }  // namespace normgrad::api

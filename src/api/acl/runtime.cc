@@ -24,18 +24,31 @@ Books& books() {
 }
 
 // Contexts own events; here they are found, whichever context's they are.
-LiveObjects<Event>& events() {
-  static constinit NeverDestroyed<LiveObjects<Event>> instance;
-  return instance.get();
+constinit NeverDestroyed<LiveObjects<Event>> made_events;
+LiveObjects<Event>& events() { return made_events.get(); }
+
+// No pointer that owns: the main thread's objects end before the static ones, whose destructors may
+// still call. The serial number tells a context from one that has its address later.
+struct Current {
+  Context* context = nullptr;
+  std::uint64_t serial = 0;
+};
+constinit thread_local Current current;
+constinit thread_local int user_functions = 0;
+
+// When nobody owns it; another thread may be looking it up as its current one.
+void end_context(Context* context) {
+  unregister_handle(context, Context::kKind);
+  retire_object(context);
 }
 
-thread_local std::weak_ptr<Context> current;
-thread_local int user_functions = 0;
-
 std::shared_ptr<Context> enter_context(Books& all, int device, bool is_primary) {
-  auto context = std::make_shared<Context>(device, is_primary);
+  const std::shared_ptr<Context> context(new Context(device, is_primary), end_context);
   context->default_stream = publish_stream(environment().streams);
-  all.contexts.emplace(context.get(), context);
+  std::map<const void*, std::shared_ptr<Context>> entry{{context.get(), context}};
+  // The last that needs memory: a table that has grown stays so if the context comes to nothing.
+  register_handle(context.get(), Context::kKind);
+  all.contexts.insert(entry.extract(entry.begin()));
   return context;
 }
 
@@ -61,22 +74,37 @@ void close(Context& context, WorkFailure* failure) {
     unpublish_stream(default_stream.get());
   }
   for (const auto& [handle, event] : ended) events().unpublish(handle);
-  for (const auto& [handle, stream] : streams) unpublish(stream);
-  if (default_stream != nullptr) unpublish(default_stream);
+  for (const auto& [handle, stream] : streams) end_subscription(*stream);
+  if (default_stream != nullptr) end_subscription(*default_stream);
   for (const auto& [handle, stream] : streams) end(*stream, failure);
   if (default_stream != nullptr) end(*default_stream, failure);
 }
 
 }  // namespace
 
+Context::Context(int its_device, bool primary)
+    : serial([] {
+        static constinit std::atomic<std::uint64_t> count{0};
+        return count.fetch_add(1, std::memory_order_relaxed);
+      }()),
+      device(its_device),
+      is_primary(primary) {}
+
 int& last_code() {
   thread_local int code = ACL_SUCCESS;
   return code;
 }
 
-std::shared_ptr<Context> current_context() { return current.lock(); }
+std::shared_ptr<Context> current_context() {
+  const Visit visit;
+  if (!is_live(current.context, Context::kKind)) return nullptr;
+  if (current.context->serial != current.serial) return nullptr;
+  return current.context->weak_from_this().lock();
+}
 
-void set_current_context(const std::shared_ptr<Context>& context) { current = context; }
+void set_current_context(const std::shared_ptr<Context>& context) {
+  current = context != nullptr ? Current{context.get(), context->serial} : Current();
+}
 
 std::shared_ptr<Context> find_context(const void* handle) {
   const std::lock_guard lock(books().mutex);
@@ -155,7 +183,10 @@ bool publish_event(const std::shared_ptr<Event>& event, Context& context) {
 }
 
 // These two allocate nothing: what is to be released can be released when memory has run out.
-std::shared_ptr<Event> find_event(const void* handle) { return events().find(handle); }
+std::shared_ptr<Event> find_event(const void* handle) {
+  LiveObjects<Event>* const all = made_events.find();
+  return all != nullptr ? all->find(handle) : nullptr;
+}
 
 std::shared_ptr<Event> take_event(const void* handle) {
   const std::lock_guard lock_books(books().mutex);
@@ -167,11 +198,6 @@ std::shared_ptr<Event> take_event(const void* handle) {
     return std::move(entry.mapped());
   }
   return nullptr;
-}
-
-void unpublish(const std::shared_ptr<Stream>& stream) {
-  unpublish_stream(stream.get());
-  end_subscription(*stream);
 }
 
 int check_device(const char* argument, std::int64_t device) {

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "api/acl/entry.h"
+#include "core/handle_registry.h"
 #include "core/mutex.h"
 #include "core/never_destroyed.h"
+#include "core/retirement.h"
 #include "core/stream.h"
 
 namespace normgrad::api {
@@ -28,9 +30,12 @@ struct Event {
   Mark last_wait;                              // of the stream that was last told to wait
 };
 
-struct Context {
-  Context(int its_device, bool primary) : device(its_device), is_primary(primary) {}
+struct Context : std::enable_shared_from_this<Context> {
+  static constexpr HandleKind kKind = HandleKind::kAclContext;
 
+  Context(int its_device, bool primary);
+
+  const std::uint64_t serial;  // no other context ever has it
   const int device;
   const bool is_primary;  // the device's default context
   Mutex mutex;            // of what follows
@@ -40,6 +45,7 @@ struct Context {
   std::map<const void*, std::shared_ptr<Stream>> streams;  // the caller's
   std::map<const void*, std::shared_ptr<Event>> events;
   std::array<std::optional<std::int64_t>, 3> options;  // by aclSysParamOpt
+  Retirement retirement;
 };
 
 // Null if this thread has none, or if its was released.
@@ -67,7 +73,6 @@ bool publish_event(const std::shared_ptr<Event>& event, Context& context);
 std::shared_ptr<Event> find_event(const void* handle);
 // Out of the books of its context; null if it is in none.
 std::shared_ptr<Event> take_event(const void* handle);
-void unpublish(const std::shared_ptr<Stream>& stream);  // its handle is dead from here on
 
 int check_device(const char* argument, std::int64_t device);
 

@@ -1,4 +1,5 @@
 // Streams: created in the current context, which owns them; synchronized and asked.
+#include "api/acl/report.h"
 #include "api/acl/runtime.h"
 
 namespace normgrad::api {
@@ -51,6 +52,7 @@ int refuse_to_destroy(const Context& context, aclrtStream handle) {
 // Takes it out of the context's books, and its handle is dead.
 int take(Context& context, aclrtStream handle, std::shared_ptr<Stream>* stream) {
   const std::lock_guard lock(context.mutex);
+  if (context.closed) return refuse_no_context();
   auto entry = context.streams.extract(handle);
   if (entry.empty()) return refuse_to_destroy(context, handle);
   unpublish_stream(handle);
@@ -65,7 +67,7 @@ int destroy(aclrtStream handle, bool force) {
     std::shared_ptr<Stream> stream;
     if (code == ACL_SUCCESS) code = take(context, handle, &stream);
     if (code != ACL_SUCCESS) return code;
-    unpublish(stream);
+    end_subscription(*stream);
     if (force) stream->drop();
     stream->close();
     return answer_failure(stream->end().take_failure());

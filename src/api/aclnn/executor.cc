@@ -76,10 +76,11 @@ int set_list_address(const char* name, const aclOpExecutor* executor, std::size_
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
   return aclnn_entry(__func__, [&] {
     if (executor == nullptr) return refuse_inner_null("executor");
-    if (is_live(executor, aclOpExecutor::kRepeatableKind)) return 0;
-    const bool changed =
-        change_handle(executor, aclOpExecutor::kKind, aclOpExecutor::kRepeatableKind);
-    return changed ? 0 : refuse_dead_executor(executor);
+    // If it was not what it is changed from, another thread may have changed it.
+    const bool is_repeatable =
+        change_handle(executor, aclOpExecutor::kKind, aclOpExecutor::kRepeatableKind) ||
+        is_live(executor, aclOpExecutor::kRepeatableKind);
+    return is_repeatable ? 0 : refuse_dead_executor(executor);
   });
 }
 

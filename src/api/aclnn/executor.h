@@ -54,7 +54,14 @@ struct aclOpExecutor {
 
 namespace normgrad::api {
 
-using OwnedExecutor = std::unique_ptr<aclOpExecutor, Retire>;
+// For one run. A copy is nobody else's; the caller's own may have visitors.
+struct EndExecutor {
+  bool is_copy = false;
+  void operator()(aclOpExecutor* executor) const noexcept {
+    is_copy ? delete executor : retire_object(executor);
+  }
+};
+using OwnedExecutor = std::unique_ptr<aclOpExecutor, EndExecutor>;
 
 inline int refuse_dead_executor(const aclOpExecutor* executor) {
   return refuse(

@@ -19,27 +19,26 @@ int refuse_other_operator(const char* name, const aclOpExecutor& executor) {
                 executor.op, name);
 }
 
-// A copy, which the run does not share: another thread may destroy the executor meanwhile.
-int copy_executor(const char* name, const aclOpExecutor& executor, OwnedExecutor* copied) {
-  if (std::strcmp(executor.op, name) != 0) return refuse_other_operator(name, executor);
-  copied->reset(new aclOpExecutor(executor));
-  return 0;
-}
-
-// The executor for one run: a copy if it is repeatable, else itself. Of several threads that run one
-// that is not, one gets it.
+// The executor for one run: a copy if it is repeatable, since another thread may destroy it
+// meanwhile, else itself. Of several threads that run one that is not, one gets it.
 int take(const char* name, aclOpExecutor* executor, OwnedExecutor* taken) {
   const Visit visit;
   if (executor == nullptr) return refuse_null_pointer("executor");
-  if (is_live(executor, aclOpExecutor::kRepeatableKind))
-    return copy_executor(name, *executor, taken);
-  if (!unregister_handle(executor, aclOpExecutor::kKind)) return refuse_dead_executor(executor);
-  taken->reset(executor);
-  if (std::strcmp(executor->op, name) == 0) return 0;
-  const int code = refuse_other_operator(name, *executor);
-  register_handle(executor, aclOpExecutor::kKind);
-  taken->release();
-  return code;
+  // One that is not repeatable may become so at any time, but not the other way round.
+  if (!is_live(executor, aclOpExecutor::kKind) &&
+      !is_live(executor, aclOpExecutor::kRepeatableKind)) {
+    return refuse_dead_executor(executor);
+  }
+  if (std::strcmp(executor->op, name) != 0) return refuse_other_operator(name, *executor);
+  if (!is_live(executor, aclOpExecutor::kRepeatableKind)) {
+    if (unregister_handle(executor, aclOpExecutor::kKind)) {
+      taken->reset(executor);
+      return 0;
+    }
+    if (!is_live(executor, aclOpExecutor::kRepeatableKind)) return refuse_dead_executor(executor);
+  }
+  *taken = OwnedExecutor(new aclOpExecutor(*executor), EndExecutor{true});
+  return 0;
 }
 
 int check_workspace(const aclOpExecutor& executor, const Workspace& workspace) {

@@ -93,10 +93,14 @@ template <class Descriptor, class Data>
 infiniStatus_t run_operator(const char* name, InfiniopDescriptor* desc, void* workspace,
                             std::size_t workspace_size, const Data& data) {
   return to_operator_status(guarded(name, [&] {
-    const Visit visit;
-    const auto* descriptor = live<Descriptor>(desc);
-    if (descriptor == nullptr) return not_alive("desc", desc);
-    return run(descriptor->plan, data, workspace, workspace_size);
+    Plan plan;
+    {
+      const Visit visit;
+      const auto* descriptor = live<Descriptor>(desc);
+      if (descriptor == nullptr) return not_alive("desc", desc);
+      plan = descriptor->plan;  // some kilobytes; no visit may last as long as a run
+    }
+    return run(plan, data, workspace, workspace_size);
   }));
 }
 
