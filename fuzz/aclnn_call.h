@@ -46,7 +46,7 @@ struct Call {
         return i >= 6 && !training;
       case Api::kBackward:
       case Api::kFastBackward:
-        return i >= 7 && !wanted[i - 7];
+        return i >= 7 && i - 7 < wanted.size() && !wanted[i - 7];  // a mask may be too short
       case Api::kReduce:
         return i >= 5 && !wanted[i < 7 ? 0 : i - 6];
       default:

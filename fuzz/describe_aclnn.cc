@@ -130,8 +130,8 @@ void describe_aclnn(Bytes& bytes) {
     expect(aclDestroyAclOpExecutor(made) == 0, "aclDestroyAclOpExecutor");
     return;
   }
-  std::vector<std::uint8_t> workspace(size);
-  const int done = second_phase(call, workspace.data(), size, made);
+  static Guarded workspace;
+  const int done = second_phase(call, workspace.last(size), size, made);
   expect(done == 0, "an accepted call failed: " + std::to_string(done) + "\n" + text(call));
   expect(aclrtSynchronizeStream(nullptr) == ACL_SUCCESS, "its work failed\n" + text(call));
 }

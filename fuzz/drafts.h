@@ -129,7 +129,7 @@ inline Draft draft(Bytes& bytes, Extents shape) {
   return d;
 }
 
-// One tensor's memory: readable and writable between two pages that are not.
+// Memory of one tensor or workspace: readable and writable between two pages that are not.
 class Guarded {
  public:
   Guarded() {
@@ -149,6 +149,11 @@ class Guarded {
     const auto end = static_cast<std::int64_t>(draft.highest()) + draft.offset + 1;
     const auto bytes = static_cast<std::int64_t>(size);
     return at_end ? memory_ + kBytes - end * bytes : memory_ - lowest * bytes;
+  }
+  // So many bytes that end at the page behind.
+  void* last(std::size_t bytes) {
+    expect(bytes <= kBytes, "more memory is asked for than there is: " + std::to_string(bytes));
+    return memory_ + kBytes - bytes;
   }
 
  private:
