@@ -7,28 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "aclnn_phases.h"
 #include "bytes.h"
 #include "drafts.h"
 
 namespace fuzz::aclnn {
-
-enum class Api {
-  kBatchNorm,
-  kBackward,
-  kFastBackward,
-  kReduce,
-  kElemtBackward,
-  kStats,
-  kGather,
-  kElemt
-};
-// kRows: (W, C). kCounts: (W). kCounter: anything.
-enum class Form { kData, kChannels, kRows, kCounts, kCounter };
-struct Argument {
-  Form form;
-  bool output;
-  bool required;
-};
 
 struct Call {
   Api api;

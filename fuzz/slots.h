@@ -35,6 +35,8 @@ class Slots {
   bool is_of(void* handle, Kind kind, std::size_t slot) const {
     return is_alive(handle, kind) && alive_.find(handle)->second.slot == slot;
   }
+  // The slot that it was made for; of one that is alive.
+  std::size_t slot_of(void* handle) const { return alive_.at(handle).slot; }
   void die(void* handle) { alive_.erase(handle); }
   void die(Kind kind) {
     std::erase_if(alive_, [&](const auto& entry) { return entry.second.kind == kind; });
