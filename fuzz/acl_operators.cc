@@ -58,11 +58,15 @@ void AclProgram::tensor() {
     if (right) slots_.die(handle);
     return;
   }
-  const std::size_t slot = bytes_.below(kTensors);
+  if (!bytes_.one_in(4)) return create_tensor(bytes_.below(kTensors));
+  for (std::size_t slot = 0; slot < kTensors; ++slot) create_tensor(slot);
+}
+
+void AclProgram::create_tensor(std::size_t slot) {
   const std::uint64_t rank = slot < kFirstVector ? 3 : slot < kFirstRow || slot == kCounts ? 1 : 2;
   const bool of_channels = slot >= kFirstVector && slot < kFirstRow;
   const std::int64_t* const shape = of_channels ? kShape + 1 : kShape;
-  const bool shaped = !bytes_.one_in(16);
+  const bool shaped = !bytes_.one_in(32);
   aclTensor* const made = aclCreateTensor(shaped ? shape : nullptr, rank, ACL_FLOAT, nullptr, 0,
                                           ACL_FORMAT_ND, shape, rank, buffer[slot]);
   expect((made != nullptr) == shaped, "aclCreateTensor");

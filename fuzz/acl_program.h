@@ -57,12 +57,13 @@ class AclProgram {
   bool was_memory(void* address) const { return address == nullptr || given_.contains(address); }
   bool is_inside(void* address, std::size_t count) const;
   void tensor();
+  void create_tensor(std::size_t slot);
   void mask();
   void first_phase();
   void second_phase();
   void use_executor();
 
-  static constexpr std::size_t kFew = 8;
+  static constexpr std::size_t kFew = 3;
   Bytes& bytes_;
   Slots<Kind, kKinds, kTensors> slots_;
   std::map<void*, Executor> executors_;

@@ -98,7 +98,7 @@ void InfiniProgram::step() {
       return create_handle();
     case 1:
     case 2:
-      return create_tensor();
+      return create_tensors();
     case 3:
     case 4:
       return create_operator();
@@ -130,9 +130,13 @@ void InfiniProgram::create_handle() {
   if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kHandle, bytes_.below(2), handle);
 }
 
-void InfiniProgram::create_tensor() {
-  const std::size_t slot = bytes_.below(kCount);
-  const bool given = !bytes_.one_in(8), shaped = !bytes_.one_in(8);
+void InfiniProgram::create_tensors() {
+  if (!bytes_.one_in(4)) return create_tensor(bytes_.below(kCount));
+  for (std::size_t slot = 0; slot < kCount; ++slot) create_tensor(slot);
+}
+
+void InfiniProgram::create_tensor(std::size_t slot) {
+  const bool given = !bytes_.one_in(32), shaped = !bytes_.one_in(32);
   infiniopTensorDescriptor_t tensor = nullptr;
   const auto [rank, shape] = kTensor[static_cast<std::size_t>(kFormOf[slot])];
   const infiniStatus_t status = infiniopCreateTensorDescriptor(
@@ -206,7 +210,7 @@ void InfiniProgram::compute() {
 void InfiniProgram::destroy() {
   const Kind kind = bytes_.pick(
       {Kind::kHandle, Kind::kTensor, Kind::kRmsNorm, Kind::kLayerNorm, Kind::kBatchNorm});
-  void* const handle = slots_.pick(kind);
+  void* const handle = slots_.pick(kind, bytes_.below(kind == Kind::kTensor ? kCount : 2));
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
   switch (kind) {
     case Kind::kHandle:
@@ -230,10 +234,10 @@ void InfiniProgram::event() {
     infinirtEvent_t made = nullptr;
     const infiniStatus_t status = infinirtEventCreate(&made);
     expect_status("infinirtEventCreate", status, device);
-    if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kEvent, bytes_.below(kCount), made);
+    if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kEvent, bytes_.below(2), made);
     return;
   }
-  void* const handle = slots_.pick(Kind::kEvent);
+  void* const handle = slots_.pick(Kind::kEvent, bytes_.below(2));
   const bool alive = slots_.is_alive(handle, Kind::kEvent);
   const int expected = !on_cpu_ ? kNoDevice : alive ? kOk : handle == nullptr ? kNull : kBad;
   if (bytes_.one_in(3)) {
@@ -250,10 +254,10 @@ void InfiniProgram::memory() {
     void* made = nullptr;
     const infiniStatus_t status = infinirtMalloc(&made, 1 + bytes_.byte());
     expect_status("infinirtMalloc", status, on_cpu_ ? kOk : kNoDevice);
-    if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kMemory, bytes_.below(kCount), made);
+    if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kMemory, bytes_.below(2), made);
     return;
   }
-  void* const address = slots_.pick(Kind::kMemory);
+  void* const address = slots_.pick(Kind::kMemory, bytes_.below(2));
   const bool right = address == nullptr || slots_.is_alive(address, Kind::kMemory);
   const infiniStatus_t status = infinirtFree(address);
   expect_status("infinirtFree", status, !on_cpu_ ? kNoDevice : right ? kOk : kBad);

@@ -21,7 +21,8 @@ class InfiniProgram {
   static constexpr std::size_t kKinds = 7, kCount = 7;
 
   void create_handle();
-  void create_tensor();
+  void create_tensors();
+  void create_tensor(std::size_t slot);
   void create_operator();
   void ask_size();
   void compute();

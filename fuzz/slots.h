@@ -52,12 +52,12 @@ class Slots {
  private:
   void* spoiled(void* handle) {
     static char foreign[64];
-    switch (bytes_.below(16)) {
-      case 13:
+    switch (bytes_.below(32)) {
+      case 29:
         return nullptr;
-      case 14:
+      case 30:
         return foreign + bytes_.below(64);
-      case 15:
+      case 31:
         return slots_[bytes_.below(kKinds)][bytes_.below(kSlots)];
       default:
         return handle;
