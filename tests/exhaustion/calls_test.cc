@@ -14,6 +14,7 @@
 
 #include "calls/world.h"
 #include "core/handle_registry.h"
+#include "exhaustion/full_device.h"
 #include "exhaustion/resources.h"
 #include "normgrad/last_error.h"
 
@@ -55,12 +56,12 @@ const std::vector<Library>& libraries() {
 // Over all libraries, printed at the end (docs/reliability.md).
 struct Totals : testing::Environment {
   std::size_t functions = 0;
-  long memory = 0, handles = 0, mappings = 0, threads = 0;
+  long memory = 0, handles = 0, mappings = 0, threads = 0, mallocs = 0;
   void TearDown() override {
     std::printf(
         "in all: %zu functions have an entry; refused: %ld requests for memory, %ld with a full "
-        "table of handles, %ld mappings, %ld threads\n",
-        functions, memory, handles, mappings, threads);
+        "table of handles, %ld mappings, %ld threads, %ld mallocs\n",
+        functions, memory, handles, mappings, threads, mallocs);
   }
 };
 Totals& totals() {
@@ -103,31 +104,6 @@ class FullRegistry {
     return true;
   }
   std::uintptr_t count_ = 0;
-};
-
-// All device memory that is mapped is taken: the next piece needs a mapping.
-class FullDevice {
- public:
-  FullDevice() {
-    fail(Resource::kMapping, 0, Mode::kFromThenOn);
-    for (std::size_t bytes = std::size_t{1} << 40; bytes >= 64;) {
-      void* piece = nullptr;
-      if (infinirtMalloc(&piece, bytes) == INFINI_STATUS_SUCCESS) {
-        pieces_.push_back(piece);
-      } else {
-        bytes /= 2;
-      }
-    }
-    stop_failing();
-  }
-  ~FullDevice() {
-    for (void* piece : pieces_) EXPECT_EQ(infinirtFree(piece), INFINI_STATUS_SUCCESS);
-  }
-  FullDevice(const FullDevice&) = delete;
-  FullDevice& operator=(const FullDevice&) = delete;
-
- private:
-  std::vector<void*> pieces_;
 };
 
 // Fails request `index` while the call of an entry runs.
@@ -223,8 +199,8 @@ TEST_P(EveryCall, AnswersWhenTheSystemHasNoMore) {
   for (const Entry& entry : GetParam().entries) {
     for (int i = 0; i < 2; ++i) expect_to_work(entry);  // tables have grown to their size
   }
-  long total[3] = {};
-  for (const Resource resource : {Resource::kHeap, Resource::kThread}) {
+  long total[std::size(kResources)] = {};
+  for (const Resource resource : {Resource::kHeap, Resource::kThread, Resource::kMalloc}) {
     for (const Mode mode : kModes) {
       for (const Entry& entry : GetParam().entries) {
         total[static_cast<int>(resource)] += exhaust(entry, resource, mode, false, LONG_MAX);
@@ -232,12 +208,13 @@ TEST_P(EveryCall, AnswersWhenTheSystemHasNoMore) {
       }
     }
   }
-  std::printf("%s, %zu functions: %ld requests for memory and %ld for threads failed\n",
-              GetParam().name, GetParam().entries.size(), total[0], total[2]);
+  std::printf("%s, %zu functions: %ld requests for memory, %ld for threads, %ld of malloc failed\n",
+              GetParam().name, GetParam().entries.size(), total[0], total[2], total[3]);
   EXPECT_GT(total[0], 0);
   EXPECT_EQ(total[2] > 0, GetParam().starts_threads && is_async());
   totals().memory += total[0];
   totals().threads += total[2];
+  totals().mallocs += total[3];
 }
 
 // The registry's growth would make it twice as large: it is never let happen.
