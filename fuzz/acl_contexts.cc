@@ -18,10 +18,7 @@ void AclProgram::enter_context(void* handle) {
 // Its streams and events go with it; the thread that worked in it has none.
 void AclProgram::lose_context(void* handle) {
   for (const auto& [owned, owner] : owner_) {
-    if (owner != handle) continue;
-    if (slots_.is_alive(owned, Kind::kStream) || slots_.is_alive(owned, Kind::kEvent)) {
-      slots_.die(owned);
-    }
+    if (owner == handle) slots_.die(owned);
   }
   std::erase_if(owner_, [&](const auto& entry) { return entry.second == handle; });
   default_stream_.erase(handle);

@@ -73,6 +73,17 @@ int AclProgram::on_event(void* handle) const {
   return slots_.is_alive(handle, Kind::kEvent) ? ACL_SUCCESS : kDead;
 }
 
+// Not so if it is another context's default stream, which has no owner in the books.
+bool AclProgram::is_of_current(void* handle) const {
+  const auto found = owner_.find(handle);
+  return found != owner_.end() && found->second == current_;
+}
+
+void AclProgram::lose(void* handle) {
+  slots_.die(handle);
+  owner_.erase(handle);
+}
+
 bool AclProgram::waited(const char* call, int code, int expected) {
   const bool failed = late_ && expected == ACL_SUCCESS && code == ACL_ERROR_RT_PARAM_INVALID;
   expect_status(call, code, failed ? code : expected);
@@ -124,12 +135,12 @@ void AclProgram::use_stream() {
       int expected = stream == nullptr ? kNull : on_stream(stream);
       if (expected == ACL_SUCCESS && stream == default_stream_[current_]) {
         expected = ACL_ERROR_RT_PARAM_INVALID;
-      } else if (expected == ACL_SUCCESS && owner_[stream] != current_) {
+      } else if (expected == ACL_SUCCESS && !is_of_current(stream)) {
         expected = ACL_ERROR_RT_STREAM_CONTEXT;
       }
       const int code =
           bytes_.one_in(2) ? aclrtDestroyStreamForce(stream) : aclrtDestroyStream(stream);
-      if (waited("aclrtDestroyStream", code, expected)) slots_.die(stream);
+      if (waited("aclrtDestroyStream", code, expected)) lose(stream);
       return;
     }
     case 1: {
@@ -158,7 +169,7 @@ void AclProgram::use_event() {
     case 1: {
       const int code = aclrtDestroyEvent(event);
       expect_status("aclrtDestroyEvent", code, on_event(event));
-      if (code == ACL_SUCCESS) slots_.die(event);
+      if (code == ACL_SUCCESS) lose(event);
       return;
     }
     case 2: {

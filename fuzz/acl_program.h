@@ -35,6 +35,7 @@ class AclProgram {
   int in_context() const;             // what a call answers that needs a context and nothing else
   int on_stream(void* handle) const;  // what a call that takes a stream answers for it
   bool is_stream(void* handle) const;
+  bool is_of_current(void* handle) const;
   int on_event(void* handle) const;
   int on_context(void* handle) const;
   // Of a call that waits for work: it may answer with the failure of a copy that came after its memory was freed. True:
@@ -42,6 +43,7 @@ class AclProgram {
   bool waited(const char* call, int code, int expected);
 
   void enter_context(void* handle);  // which is the current one
+  void lose(void* handle);           // a stream or an event
   void lose_context(void* handle);
   void lose_everything();
 
