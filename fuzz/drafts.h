@@ -59,12 +59,13 @@ struct Draft {
   }
 
  private:
-  static constexpr Wide kHuge = Wide{1} << 63;
+  // More than can be counted, and so little that eight times as much can still be written down.
+  static constexpr Wide kHuge = Wide{1} << 63, kFar = Wide{1} << 100;
   Wide reach(int sign) const {
     Wide sum = 0;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const Wide step = (Wide{shape[d]} - 1) * strides[d];
-      if (step * sign > 0) sum += step;
+      if (step * sign > 0) sum = std::clamp(sum + step, -kFar, kFar);
     }
     return sum;
   }
