@@ -2,6 +2,8 @@
 
 #include <aclnn/acl_meta.h>
 
+#include <algorithm>
+
 #include "acl_status.h"
 
 namespace fuzz {
@@ -16,7 +18,7 @@ AclProgram::AclProgram(Bytes& bytes) : bytes_(bytes), slots_(bytes) {
 }
 
 void AclProgram::step() {
-  switch (bytes_.below(16)) {
+  switch (bytes_.below(20)) {
     case 0:
       return begin_or_end();
     case 1:
@@ -42,31 +44,50 @@ void AclProgram::step() {
     case 13:
     case 14:
       return second_phase();
-    default:
+    case 15:
       return use_executor();
+    case 16:
+    case 17:
+      return context();
+    default:
+      return copy();
   }
 }
 
-void AclProgram::lose_device() {
-  references_ = 0;
-  default_stream_ = nullptr;
-  slots_.die(Kind::kStream);
-  slots_.die(Kind::kEvent);
-}
+int AclProgram::in_context() const { return has_context() ? ACL_SUCCESS : kNoContext; }
 
 int AclProgram::on_stream(void* handle) const {
   if (!has_context()) return kNoContext;
   return handle == nullptr || is_stream(handle) ? ACL_SUCCESS : kDead;
 }
 
-// The default stream may have the address of one that died before.
+// A default stream may have the address of one that died before.
 bool AclProgram::is_stream(void* handle) const {
-  return handle == default_stream_ || slots_.is_alive(handle, Kind::kStream);
+  const auto is_default = [&](const auto& entry) { return entry.second == handle; };
+  return slots_.is_alive(handle, Kind::kStream) ||
+         std::any_of(default_stream_.begin(), default_stream_.end(), is_default);
 }
 
 int AclProgram::on_event(void* handle) const {
   if (handle == nullptr) return kNull;
   return slots_.is_alive(handle, Kind::kEvent) ? ACL_SUCCESS : kDead;
+}
+
+// Not so if it is another context's default stream, which has no owner in the books.
+bool AclProgram::is_of_current(void* handle) const {
+  const auto found = owner_.find(handle);
+  return found != owner_.end() && found->second == current_;
+}
+
+void AclProgram::lose(void* handle) {
+  slots_.die(handle);
+  owner_.erase(handle);
+}
+
+bool AclProgram::waited(const char* call, int code, int expected) {
+  const bool failed = late_ && expected == ACL_SUCCESS && code == ACL_ERROR_RT_PARAM_INVALID;
+  expect_status(call, code, failed ? code : expected);
+  return expected == ACL_SUCCESS;
 }
 
 void AclProgram::begin_or_end() {
@@ -82,51 +103,18 @@ void AclProgram::begin_or_end() {
       std::uint64_t left = 99;
       const int code = aclFinalizeReference(&left);
       const bool counted = initializations_ > 0;
-      expect_status("aclFinalizeReference", code,
-                    counted ? ACL_SUCCESS : ACL_ERROR_REPEAT_FINALIZE);
+      waited("aclFinalizeReference", code, counted ? ACL_SUCCESS : ACL_ERROR_REPEAT_FINALIZE);
       expect(left == (counted ? initializations_ - 1 : 99), "aclFinalizeReference: wrong count");
       if (!counted || --initializations_ > 0) return;
       finalized_ = true;
-      return lose_device();
+      return lose_everything();
     }
     default:
-      expect_status("aclFinalize", aclFinalize(),
-                    finalized_ ? ACL_ERROR_REPEAT_FINALIZE : ACL_SUCCESS);
+      waited("aclFinalize", aclFinalize(), finalized_ ? ACL_ERROR_REPEAT_FINALIZE : ACL_SUCCESS);
       if (finalized_) return;
       finalized_ = true;
       initializations_ = 0;
-      lose_device();
-  }
-}
-
-void AclProgram::device() {
-  const int number = bytes_.one_in(8) ? static_cast<std::int8_t>(bytes_.byte()) | 1 : 0;
-  const bool exists = number == 0;
-  switch (bytes_.below(4)) {
-    case 0:
-    case 1:
-      expect_status("aclrtSetDevice", aclrtSetDevice(number),
-                    exists ? ACL_SUCCESS : ACL_ERROR_RT_INVALID_DEVICEID);
-      if (exists && references_++ == 0) {
-        expect_status("aclrtCtxGetCurrentDefaultStream",
-                      aclrtCtxGetCurrentDefaultStream(&default_stream_), ACL_SUCCESS);
-      }
-      return;
-    case 2: {
-      const bool force = bytes_.one_in(2);
-      const int code = force ? aclrtResetDeviceForce(number) : aclrtResetDevice(number);
-      expect_status("aclrtResetDevice", code,
-                    !exists            ? ACL_ERROR_RT_INVALID_DEVICEID
-                    : references_ == 0 ? ACL_ERROR_RT_CONTEXT_RELEASE_ERROR
-                                       : ACL_SUCCESS);
-      if (code != ACL_SUCCESS) return;
-      if (force || references_ == 1) return lose_device();
-      --references_;
-      return;
-    }
-    default:
-      expect_status("aclrtSynchronizeDevice", aclrtSynchronizeDevice(),
-                    has_context() ? ACL_SUCCESS : kNoContext);
+      lose_everything();
   }
 }
 
@@ -134,24 +122,25 @@ void AclProgram::create_stream() {
   const bool given = !bytes_.one_in(8);
   void* made = nullptr;
   const int code = aclrtCreateStream(given ? &made : nullptr);
-  expect_status("aclrtCreateStream", code,
-                !given          ? kNull
-                : has_context() ? ACL_SUCCESS
-                                : kNoContext);
-  if (code == ACL_SUCCESS) slots_.put(Kind::kStream, bytes_.below(kCount), made);
+  expect_status("aclrtCreateStream", code, given ? in_context() : kNull);
+  if (code != ACL_SUCCESS) return;
+  put(Kind::kStream, made);
+  owner_[made] = current_;
 }
 
 void AclProgram::use_stream() {
-  void* const stream = slots_.pick(Kind::kStream);
+  void* const stream = pick(Kind::kStream);
   switch (bytes_.below(4)) {
     case 0: {
+      int expected = stream == nullptr ? kNull : on_stream(stream);
+      if (expected == ACL_SUCCESS && stream == default_stream_[current_]) {
+        expected = ACL_ERROR_RT_PARAM_INVALID;
+      } else if (expected == ACL_SUCCESS && !is_of_current(stream)) {
+        expected = ACL_ERROR_RT_STREAM_CONTEXT;
+      }
       const int code =
           bytes_.one_in(2) ? aclrtDestroyStreamForce(stream) : aclrtDestroyStream(stream);
-      expect_status("aclrtDestroyStream", code,
-                    stream == nullptr                            ? kNull
-                    : has_context() && stream == default_stream_ ? ACL_ERROR_RT_PARAM_INVALID
-                                                                 : on_stream(stream));
-      if (code == ACL_SUCCESS) slots_.die(stream);
+      if (waited("aclrtDestroyStream", code, expected)) lose(stream);
       return;
     }
     case 1: {
@@ -161,34 +150,35 @@ void AclProgram::use_stream() {
                            given ? on_stream(stream) : kNull);
     }
     default:
-      return expect_status("aclrtSynchronizeStream", aclrtSynchronizeStream(stream),
-                           on_stream(stream));
+      waited("aclrtSynchronizeStream", aclrtSynchronizeStream(stream), on_stream(stream));
   }
 }
 
 void AclProgram::use_event() {
-  void* const event = slots_.pick(Kind::kEvent);
+  void* const event = pick(Kind::kEvent);
   switch (bytes_.below(6)) {
     case 0: {
       void* made = nullptr;
       const int code = aclrtCreateEvent(&made);
-      expect_status("aclrtCreateEvent", code, has_context() ? ACL_SUCCESS : kNoContext);
-      if (code == ACL_SUCCESS) slots_.put(Kind::kEvent, bytes_.below(kCount), made);
+      expect_status("aclrtCreateEvent", code, in_context());
+      if (code != ACL_SUCCESS) return;
+      put(Kind::kEvent, made);
+      owner_[made] = current_;
       return;
     }
     case 1: {
       const int code = aclrtDestroyEvent(event);
       expect_status("aclrtDestroyEvent", code, on_event(event));
-      if (code == ACL_SUCCESS) slots_.die(event);
+      if (code == ACL_SUCCESS) lose(event);
       return;
     }
     case 2: {
-      void* const stream = slots_.pick(Kind::kStream);
+      void* const stream = pick(Kind::kStream);
       const int expected = on_event(event) != ACL_SUCCESS ? on_event(event) : on_stream(stream);
       return expect_status("aclrtRecordEvent", aclrtRecordEvent(event, stream), expected);
     }
     case 3: {
-      void* const stream = slots_.pick(Kind::kStream);
+      void* const stream = pick(Kind::kStream);
       const int expected = event == nullptr                   ? kNull
                            : on_stream(stream) != ACL_SUCCESS ? on_stream(stream)
                                                               : on_event(event);
@@ -200,35 +190,18 @@ void AclProgram::use_event() {
                            on_event(event));
     }
     default:
-      return expect_status("aclrtSynchronizeEvent", aclrtSynchronizeEvent(event), on_event(event));
+      waited("aclrtSynchronizeEvent", aclrtSynchronizeEvent(event), on_event(event));
   }
-}
-
-void AclProgram::memory() {
-  if (bytes_.one_in(2)) {
-    void* made = nullptr;
-    const std::size_t size = bytes_.byte();
-    const int code = aclrtMalloc(&made, size, ACL_MEM_MALLOC_HUGE_FIRST);
-    expect_status("aclrtMalloc", code,
-                  size == 0       ? kNull
-                  : has_context() ? ACL_SUCCESS
-                                  : kNoContext);
-    if (code == ACL_SUCCESS) slots_.put(Kind::kMemory, bytes_.below(kCount), made);
-    return;
-  }
-  void* const address = slots_.pick(Kind::kMemory);
-  const int code = aclrtFree(address);
-  expect_status("aclrtFree", code,
-                address == nullptr                        ? kNull
-                : slots_.is_alive(address, Kind::kMemory) ? ACL_SUCCESS
-                                                          : ACL_ERROR_RT_PARAM_INVALID);
-  if (code == ACL_SUCCESS) slots_.die(address);
 }
 
 void AclProgram::end() {
-  if (references_ == 0) {
-    expect_status("aclrtSetDevice", aclrtSetDevice(0), ACL_SUCCESS);
-    references_ = 1;
+  expect_status("aclrtSetDevice", aclrtSetDevice(0), ACL_SUCCESS);
+  waited("aclrtSynchronizeDevice", aclrtSynchronizeDevice(), ACL_SUCCESS);
+  const auto contexts = default_stream_;
+  for (const auto& [context, stream] : contexts) {
+    if (context == primary_) continue;
+    expect_code("at the end, aclrtDestroyContext", aclrtDestroyContext(context), ACL_SUCCESS);
+    lose_context(context);
   }
   const auto release = [&](Kind kind, auto&& destroy) {
     while (void* handle = slots_.any(kind)) {

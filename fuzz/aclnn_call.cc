@@ -3,46 +3,6 @@
 #include <algorithm>
 
 namespace fuzz::aclnn {
-namespace {
-
-constexpr Argument kIn{Form::kData, false, true}, kOut{Form::kData, true, true},
-    kVector{Form::kChannels, false, true}, kVectorOut{Form::kChannels, true, true},
-    kOptional{Form::kChannels, false, false}, kUpdated{Form::kChannels, true, false};
-
-// In the order of the prototypes, numbers and flags left out. Whether an output is required may depend on a flag.
-std::vector<Argument> arguments(Api api) {
-  switch (api) {
-    case Api::kBatchNorm:
-      return {kIn, kOptional, kOptional, kUpdated, kUpdated, kOut, kVectorOut, kVectorOut};
-    case Api::kBackward:
-    case Api::kFastBackward:
-      return {kIn,       kIn,       kOptional, kOptional,  kOptional,
-              kOptional, kOptional, kOut,      kVectorOut, kVectorOut};
-    case Api::kReduce:
-      return {kIn,        kIn,        kVector,    kVector,   kOptional,
-              kVectorOut, kVectorOut, kVectorOut, kVectorOut};
-    case Api::kElemtBackward:
-      return {kIn,       kIn,     kVector, kVector,
-              kOptional, kVector, kVector, {Form::kCounter, false, true},
-              kOut};
-    case Api::kStats:
-      return {kIn, kVectorOut, kVectorOut};
-    case Api::kGather:
-      return {kIn,
-              {Form::kRows, false, true},
-              {Form::kRows, false, true},
-              kUpdated,
-              kUpdated,
-              {Form::kCounts, false, true},
-              kVectorOut,
-              kVectorOut};
-    default:
-      return {kIn, kOptional, kOptional, kVector, kVector, kOut};
-  }
-}
-
-}  // namespace
-
 Call make_call(Bytes& bytes) {
   Call call;
   call.api = bytes.pick({Api::kBackward, Api::kReduce, Api::kBatchNorm, Api::kFastBackward,

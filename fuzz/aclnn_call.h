@@ -7,28 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "aclnn_phases.h"
 #include "bytes.h"
 #include "drafts.h"
 
 namespace fuzz::aclnn {
-
-enum class Api {
-  kBatchNorm,
-  kBackward,
-  kFastBackward,
-  kReduce,
-  kElemtBackward,
-  kStats,
-  kGather,
-  kElemt
-};
-// kRows: (W, C). kCounts: (W). kCounter: anything.
-enum class Form { kData, kChannels, kRows, kCounts, kCounter };
-struct Argument {
-  Form form;
-  bool output;
-  bool required;
-};
 
 struct Call {
   Api api;
@@ -46,7 +29,7 @@ struct Call {
         return i >= 6 && !training;
       case Api::kBackward:
       case Api::kFastBackward:
-        return i >= 7 && !wanted[i - 7];
+        return i >= 7 && i - 7 < wanted.size() && !wanted[i - 7];  // a mask may be too short
       case Api::kReduce:
         return i >= 5 && !wanted[i < 7 ? 0 : i - 6];
       default:

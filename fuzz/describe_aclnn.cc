@@ -1,6 +1,5 @@
 // The eight aclnn operators: both phases on what bytes describe.
 #include <aclnn/acl_meta.h>
-#include <aclnnop/aclnn_ops_nn.h>
 
 #include <sstream>
 
@@ -10,59 +9,6 @@
 namespace fuzz {
 namespace aclnn {
 namespace {
-
-int first_phase(const Call& call, const std::vector<aclTensor*>& t, const aclBoolArray* mask,
-                std::uint64_t* size, aclOpExecutor** made) {
-  const auto& w = call.wanted;
-  switch (call.api) {
-    case Api::kBatchNorm:
-      return aclnnBatchNormGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], call.training, 0.1, 1e-5,
-                                            t[5], t[6], t[7], size, made);
-    case Api::kBackward:
-      return aclnnBatchNormBackwardGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6],
-                                                    call.training, 1e-5, mask, t[7], t[8], t[9],
-                                                    size, made);
-    case Api::kFastBackward:
-      return aclnnFastBatchNormBackwardGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6],
-                                                        call.training, 1e-5, mask, 0, t[7], t[8],
-                                                        t[9], size, made);
-    case Api::kReduce:
-      return aclnnBatchNormReduceBackwardGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], w[0], w[1],
-                                                          w[2], t[5], t[6], t[7], t[8], size, made);
-    case Api::kElemtBackward:
-      return aclnnBatchNormElemtBackwardGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6],
-                                                         t[7], t[8], size, made);
-    case Api::kStats:
-      return aclnnBatchNormStatsGetWorkspaceSize(t[0], 1e-5, t[1], t[2], size, made);
-    case Api::kGather:
-      return aclnnBatchNormGatherStatsWithCountsGetWorkspaceSize(
-          t[0], t[1], t[2], t[3], t[4], 0.1, 1e-5, t[5], t[6], t[7], size, made);
-    default:
-      return aclnnBatchNormElemtGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], 1e-5, t[5], size,
-                                                 made);
-  }
-}
-
-int second_phase(const Call& call, void* workspace, std::uint64_t size, aclOpExecutor* made) {
-  switch (call.api) {
-    case Api::kBatchNorm:
-      return aclnnBatchNorm(workspace, size, made, nullptr);
-    case Api::kBackward:
-      return aclnnBatchNormBackward(workspace, size, made, nullptr);
-    case Api::kFastBackward:
-      return aclnnFastBatchNormBackward(workspace, size, made, nullptr);
-    case Api::kReduce:
-      return aclnnBatchNormReduceBackward(workspace, size, made, nullptr);
-    case Api::kElemtBackward:
-      return aclnnBatchNormElemtBackward(workspace, size, made, nullptr);
-    case Api::kStats:
-      return aclnnBatchNormStats(workspace, size, made, nullptr);
-    case Api::kGather:
-      return aclnnBatchNormGatherStatsWithCounts(workspace, size, made, nullptr);
-    default:
-      return aclnnBatchNormElemt(workspace, size, made, nullptr);
-  }
-}
 
 std::string text(const Call& call) {
   std::ostringstream out;
@@ -112,7 +58,7 @@ void describe_aclnn(Bytes& bytes) {
       call.mask_is_null ? nullptr : aclCreateBoolArray(wanted, call.wanted.size());
   std::uint64_t size = 77;
   aclOpExecutor* made = nullptr;
-  const int code = first_phase(call, tensors, mask, &size, &made);
+  const int code = first_phase(call.api, tensors, {call.training, call.wanted, mask}, &size, &made);
   for (aclTensor* t : tensors) expect(aclDestroyTensor(t) == 0, "aclDestroyTensor");
   expect(aclDestroyBoolArray(mask) == 0, "aclDestroyBoolArray");
   const char* sentence = code == 0 ? "" : aclGetRecentErrMsg();
@@ -130,8 +76,8 @@ void describe_aclnn(Bytes& bytes) {
     expect(aclDestroyAclOpExecutor(made) == 0, "aclDestroyAclOpExecutor");
     return;
   }
-  std::vector<std::uint8_t> workspace(size);
-  const int done = second_phase(call, workspace.data(), size, made);
+  static Guarded workspace;
+  const int done = second_phase(call.api, workspace.last(size), size, made, nullptr);
   expect(done == 0, "an accepted call failed: " + std::to_string(done) + "\n" + text(call));
   expect(aclrtSynchronizeStream(nullptr) == ACL_SUCCESS, "its work failed\n" + text(call));
 }

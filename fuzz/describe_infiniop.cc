@@ -157,27 +157,28 @@ infiniStatus_t create(const Call& call, infiniopHandle_t handle, InfiniopDescrip
 }
 
 infiniStatus_t run(const Call& call, InfiniopDescriptor* made, const std::array<void*, kMost>& p) {
+  static Guarded room;
   std::size_t size = 0;
-  std::vector<std::uint8_t> workspace;
+  void* workspace = nullptr;
   const auto with = [&](auto ask, auto compute) {
     expect(ask(made, &size) == INFINI_STATUS_SUCCESS, "the workspace size was refused");
-    workspace.resize(size);  // exactly, so that AddressSanitizer sees its end
+    workspace = room.last(size);
     return compute();
   };
   switch (call.op) {
     case Op::kBatchNorm:
       return with(infiniopGetBatchNormBackwardWorkspaceSize, [&] {
-        return infiniopBatchNormBackward(made, workspace.data(), size, p[0], p[1], p[2], p[3], p[4],
-                                         p[5], p[6], p[7], nullptr);
+        return infiniopBatchNormBackward(made, workspace, size, p[0], p[1], p[2], p[3], p[4], p[5],
+                                         p[6], p[7], nullptr);
       });
     case Op::kLayerNorm:
       return with(infiniopGetLayerNormBackwardWorkspaceSize, [&] {
-        return infiniopLayerNormBackward(made, workspace.data(), size, p[0], p[1], p[2], p[3], p[4],
-                                         p[5], p[6], nullptr);
+        return infiniopLayerNormBackward(made, workspace, size, p[0], p[1], p[2], p[3], p[4], p[5],
+                                         p[6], nullptr);
       });
     default:
       return with(infiniopGetRMSNormBackwardWorkspaceSize, [&] {
-        return infiniopRMSNormBackward(made, workspace.data(), size, p[0], p[1], p[2], p[3], p[4],
+        return infiniopRMSNormBackward(made, workspace, size, p[0], p[1], p[2], p[3], p[4],
                                        nullptr);
       });
   }

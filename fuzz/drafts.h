@@ -59,12 +59,13 @@ struct Draft {
   }
 
  private:
-  static constexpr Wide kHuge = Wide{1} << 63;
+  // More than can be counted, and so little that eight times as much can still be written down.
+  static constexpr Wide kHuge = Wide{1} << 63, kFar = Wide{1} << 100;
   Wide reach(int sign) const {
     Wide sum = 0;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const Wide step = (Wide{shape[d]} - 1) * strides[d];
-      if (step * sign > 0) sum += step;
+      if (step * sign > 0) sum = std::clamp(sum + step, -kFar, kFar);
     }
     return sum;
   }
@@ -129,7 +130,7 @@ inline Draft draft(Bytes& bytes, Extents shape) {
   return d;
 }
 
-// One tensor's memory: readable and writable between two pages that are not.
+// Memory of one tensor or workspace: readable and writable between two pages that are not.
 class Guarded {
  public:
   Guarded() {
@@ -149,6 +150,11 @@ class Guarded {
     const auto end = static_cast<std::int64_t>(draft.highest()) + draft.offset + 1;
     const auto bytes = static_cast<std::int64_t>(size);
     return at_end ? memory_ + kBytes - end * bytes : memory_ - lowest * bytes;
+  }
+  // So many bytes that end at the page behind.
+  void* last(std::size_t bytes) {
+    expect(bytes <= kBytes, "more memory is asked for than there is: " + std::to_string(bytes));
+    return memory_ + kBytes - bytes;
   }
 
  private:

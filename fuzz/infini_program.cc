@@ -1,5 +1,8 @@
 #include "infini_program.h"
 
+#include <iterator>
+#include <vector>
+
 #include "infiniop.h"
 #include "infinirt.h"
 #include "normgrad/last_error.h"
@@ -11,10 +14,74 @@ constexpr int kOk = INFINI_STATUS_SUCCESS, kBad = INFINI_STATUS_BAD_PARAM,
               kNull = INFINI_STATUS_NULL_POINTER,
               kNoDevice = INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED;
 
-// Slots 0 to 2 hold data tensors, the last two vectors.
-constexpr std::size_t kData = 3;
+// What a tensor may be; each slot of tensors holds one form.
+enum class Form { kData, kColumns, kRows, kChannels };
 constexpr std::size_t kShape[] = {2, 3, 5};
-float buffer[5][30];
+struct Tensor {
+  std::size_t rank;
+  const std::size_t* shape;
+};
+constexpr Tensor kTensor[] = {{3, kShape}, {1, kShape + 2}, {2, kShape}, {1, kShape + 1}};
+constexpr Form kFormOf[] = {Form::kData,    Form::kData, Form::kData,    Form::kColumns,
+                            Form::kColumns, Form::kRows, Form::kChannels};
+float buffer[8][30];
+alignas(64) std::uint8_t workspace[1 << 16];
+
+using Descriptors = const infiniopTensorDescriptor_t*;
+using Data = void* const*;
+
+struct Operator {
+  const char* name;
+  std::vector<std::size_t> slots;  // of its tensors, in the order of the prototype
+  std::size_t optional;            // which of them; none if there are not so many
+  infiniStatus_t (*create)(infiniopHandle_t, InfiniopDescriptor**, Descriptors);
+  infiniStatus_t (*ask)(InfiniopDescriptor*, std::size_t*);
+  infiniStatus_t (*compute)(InfiniopDescriptor*, void*, std::size_t, Data);
+  infiniStatus_t (*destroy)(InfiniopDescriptor*);
+};
+
+const Operator& operator_of(std::size_t kind) {
+  static const Operator all[] = {
+      {"RMSNormBackward",
+       {0, 3, 1, 2, 4},
+       99,
+       [](auto handle, auto made, Descriptors t) {
+         return infiniopCreateRMSNormBackwardDescriptor(handle, made, t[0], t[1], t[2], t[3], t[4]);
+       },
+       infiniopGetRMSNormBackwardWorkspaceSize,
+       [](auto made, void* room, std::size_t size, Data p) {
+         return infiniopRMSNormBackward(made, room, size, p[0], p[1], p[2], p[3], p[4], nullptr);
+       },
+       infiniopDestroyRMSNormBackwardDescriptor},
+      {"LayerNormBackward",
+       {0, 3, 4, 1, 3, 2, 5},
+       2,
+       [](auto handle, auto made, Descriptors t) {
+         return infiniopCreateLayerNormBackwardDescriptor(handle, made, t[0], t[1], t[2], t[3],
+                                                          t[4], t[5], t[6]);
+       },
+       infiniopGetLayerNormBackwardWorkspaceSize,
+       [](auto made, void* room, std::size_t size, Data p) {
+         return infiniopLayerNormBackward(made, room, size, p[0], p[1], p[2], p[3], p[4], p[5],
+                                          p[6], nullptr);
+       },
+       infiniopDestroyLayerNormBackwardDescriptor},
+      {"BatchNormBackward",
+       {0, 6, 6, 1, 2, 6, 6, 6},
+       99,
+       [](auto handle, auto made, Descriptors t) {
+         return infiniopCreateBatchNormBackwardDescriptor(handle, made, t[0], t[1], t[2], t[3],
+                                                          t[4], t[5], t[6], t[7]);
+       },
+       infiniopGetBatchNormBackwardWorkspaceSize,
+       [](auto made, void* room, std::size_t size, Data p) {
+         return infiniopBatchNormBackward(made, room, size, p[0], p[1], p[2], p[3], p[4], p[5],
+                                          p[6], p[7], nullptr);
+       },
+       infiniopDestroyBatchNormBackwardDescriptor}};
+  return all[kind];
+}
+constexpr std::size_t kOperators = 3;
 
 void expect_status(const char* call, infiniStatus_t got, int expected) {
   expect_code(call, got, expected);
@@ -31,11 +98,10 @@ void InfiniProgram::step() {
       return create_handle();
     case 1:
     case 2:
-      return create_tensor();
+      return create_tensors();
     case 3:
-      return create_rms_norm();
     case 4:
-      return create_layer_norm();
+      return create_operator();
     case 5:
       return ask_size();
     case 6:
@@ -64,96 +130,87 @@ void InfiniProgram::create_handle() {
   if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kHandle, bytes_.below(2), handle);
 }
 
-void InfiniProgram::create_tensor() {
-  const std::size_t slot = bytes_.below(kCount);
-  const bool given = !bytes_.one_in(8), shaped = !bytes_.one_in(8);
+void InfiniProgram::create_tensors() {
+  if (!bytes_.one_in(4)) return create_tensor(bytes_.below(kCount));
+  for (std::size_t slot = 0; slot < kCount; ++slot) create_tensor(slot);
+}
+
+void InfiniProgram::create_tensor(std::size_t slot) {
+  const bool given = !bytes_.one_in(32), shaped = !bytes_.one_in(32);
   infiniopTensorDescriptor_t tensor = nullptr;
-  const std::size_t rank = slot < kData ? 3 : 1;
-  const std::size_t* shape = slot < kData ? kShape : kShape + 2;
+  const auto [rank, shape] = kTensor[static_cast<std::size_t>(kFormOf[slot])];
   const infiniStatus_t status = infiniopCreateTensorDescriptor(
       given ? &tensor : nullptr, rank, shaped ? shape : nullptr, nullptr, INFINI_DTYPE_F32);
   expect_status("infiniopCreateTensorDescriptor", status, given && shaped ? kOk : kNull);
   if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kTensor, slot, tensor);
 }
 
-void InfiniProgram::create_rms_norm() {
+void InfiniProgram::create_operator() {
+  const std::size_t kind = bytes_.below(kOperators);
+  const Operator& op = operator_of(kind);
   void* const handle = slots_.pick(Kind::kHandle, bytes_.below(2));
-  void* tensor[5];
-  bool alive = slots_.is_alive(handle, Kind::kHandle);
-  // Data, vector, data, data, vector. One that stands for another's argument would be of another shape: 11.
-  constexpr std::size_t kSlot[] = {0, 3, 1, 2, 4};
-  bool fits = true;
-  for (int i = 0; i < 5; ++i) {
-    tensor[i] = slots_.pick(Kind::kTensor, kSlot[i]);
-    alive = alive && slots_.is_alive(tensor[i], Kind::kTensor);
-    fits = fits && slots_.is_of(tensor[i], Kind::kTensor, kSlot[i]);
+  bool alive = slots_.is_alive(handle, Kind::kHandle), fits = true;
+  std::vector<infiniopTensorDescriptor_t> tensors;
+  for (std::size_t i = 0; i < op.slots.size(); ++i) {
+    void* const tensor = slots_.pick(Kind::kTensor, op.slots[i]);
+    tensors.push_back(static_cast<infiniopTensorDescriptor_t>(tensor));
+    if (tensor == nullptr && i == op.optional) continue;
+    const bool lives = slots_.is_alive(tensor, Kind::kTensor);
+    alive = alive && lives;
+    fits = fits && lives && kFormOf[slots_.slot_of(tensor)] == kFormOf[op.slots[i]];
   }
   const bool given = !bytes_.one_in(16);
-  infiniopRMSNormBackwardDescriptor_t made = nullptr;
-  const auto as_tensor = [&](int i) { return static_cast<infiniopTensorDescriptor_t>(tensor[i]); };
-  const infiniStatus_t status = infiniopCreateRMSNormBackwardDescriptor(
-      static_cast<infiniopHandle_t>(handle), given ? &made : nullptr, as_tensor(0), as_tensor(1),
-      as_tensor(2), as_tensor(3), as_tensor(4));
-  if (alive && given && !fits && status != INFINI_STATUS_BAD_PARAM) {
-    // A live tensor out of another slot: right or wrong, but nothing else.
-    expect(status == INFINI_STATUS_SUCCESS || status == INFINI_STATUS_BAD_TENSOR_SHAPE,
-           "infiniopCreateRMSNormBackwardDescriptor returned " + std::to_string(status));
-  } else {
-    expect_status("infiniopCreateRMSNormBackwardDescriptor", status, alive && given ? kOk : kBad);
-  }
-  if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kRmsNorm, bytes_.below(2), made);
-}
-
-void InfiniProgram::create_layer_norm() {
-  void* const handle = slots_.pick(Kind::kHandle, bytes_.below(2));
-  infiniopLayerNormBackwardDescriptor_t made = nullptr;
-  // Its standard deviation is missing, so it is never made.
-  const auto tensor = [&](std::size_t slot) {
-    return static_cast<infiniopTensorDescriptor_t>(slots_.pick(Kind::kTensor, slot));
-  };
-  const infiniStatus_t status = infiniopCreateLayerNormBackwardDescriptor(
-      static_cast<infiniopHandle_t>(handle), &made, tensor(0), tensor(3), nullptr, tensor(1),
-      tensor(4), tensor(2), nullptr);
-  expect_status("infiniopCreateLayerNormBackwardDescriptor", status, kBad);
-  expect(made == nullptr, "infiniopCreateLayerNormBackwardDescriptor wrote on refusal");
+  InfiniopDescriptor* made = nullptr;
+  const infiniStatus_t status =
+      op.create(static_cast<infiniopHandle_t>(handle), given ? &made : nullptr, tensors.data());
+  expect_status(op.name, status,
+                !alive || !given ? kBad
+                : fits           ? kOk
+                                 : INFINI_STATUS_BAD_TENSOR_SHAPE);
+  expect((made != nullptr) == (status == INFINI_STATUS_SUCCESS), "*desc_ptr is wrong");
+  if (made != nullptr) slots_.put(static_cast<Kind>(kind), bytes_.below(2), made);
 }
 
 void InfiniProgram::ask_size() {
-  void* const made = slots_.pick(Kind::kRmsNorm, bytes_.below(2));
-  const bool given = !bytes_.one_in(8), as_other = bytes_.one_in(8);
-  const auto descriptor = static_cast<infiniopRMSNormBackwardDescriptor_t>(made);
+  const std::size_t kind = bytes_.below(kOperators);
+  const std::size_t asked = bytes_.one_in(8) ? bytes_.below(kOperators) : kind;
+  void* const made = slots_.pick(static_cast<Kind>(kind), bytes_.below(2));
+  const bool given = !bytes_.one_in(8);
   std::size_t size = 77;
   const infiniStatus_t status =
-      as_other ? infiniopGetLayerNormBackwardWorkspaceSize(descriptor, given ? &size : nullptr)
-               : infiniopGetRMSNormBackwardWorkspaceSize(descriptor, given ? &size : nullptr);
-  const bool right = slots_.is_alive(made, Kind::kRmsNorm) && !as_other && given;
+      operator_of(asked).ask(static_cast<InfiniopDescriptor*>(made), given ? &size : nullptr);
+  const bool right = slots_.is_alive(made, static_cast<Kind>(asked)) && given;
   expect_status("infiniopGet...WorkspaceSize", status, right ? kOk : kBad);
   if (!right) expect(size == 77, "a refused call wrote the size");
 }
 
 void InfiniProgram::compute() {
-  void* const made = slots_.pick(Kind::kRmsNorm, bytes_.below(2));
-  const auto descriptor = static_cast<infiniopRMSNormBackwardDescriptor_t>(made);
-  const bool alive = slots_.is_alive(made, Kind::kRmsNorm);
+  const std::size_t kind = bytes_.below(kOperators);
+  const Operator& op = operator_of(kind);
+  auto* const made =
+      static_cast<InfiniopDescriptor*>(slots_.pick(static_cast<Kind>(kind), bytes_.below(2)));
+  const bool alive = slots_.is_alive(made, static_cast<Kind>(kind));
   std::size_t size = 0;
-  if (alive) infiniopGetRMSNormBackwardWorkspaceSize(descriptor, &size);
-  alignas(64) static std::uint8_t workspace[1 << 16];
+  if (alive) op.ask(made, &size);
   expect(size <= sizeof(workspace), "workspace of " + std::to_string(size));
   const bool enough = !bytes_.one_in(8) || size == 0;
   const bool given = !bytes_.one_in(8) || size == 0, all = !bytes_.one_in(8);
-  const infiniStatus_t status = infiniopRMSNormBackward(
-      descriptor, given ? workspace : nullptr, enough ? size : size - 1, buffer[0],
-      all ? buffer[3] : nullptr, buffer[1], buffer[2], buffer[4], nullptr);
+  void* data[std::size(buffer)];
+  for (std::size_t i = 0; i < std::size(buffer); ++i) data[i] = buffer[i];
+  if (!all) data[1] = nullptr;
+  const infiniStatus_t status =
+      op.compute(made, given ? workspace : nullptr, enough ? size : size - 1, data);
   int expected = kOk;
   if (!given || !all) expected = kBad;
   if (!enough) expected = INFINI_STATUS_INSUFFICIENT_WORKSPACE;
   if (!alive) expected = kBad;
-  expect_status("infiniopRMSNormBackward", status, expected);
+  expect_status(op.name, status, expected);
 }
 
 void InfiniProgram::destroy() {
-  const Kind kind = bytes_.pick({Kind::kHandle, Kind::kTensor, Kind::kRmsNorm, Kind::kLayerNorm});
-  void* const handle = slots_.pick(kind);
+  const Kind kind = bytes_.pick(
+      {Kind::kHandle, Kind::kTensor, Kind::kRmsNorm, Kind::kLayerNorm, Kind::kBatchNorm});
+  void* const handle = slots_.pick(kind, bytes_.below(kind == Kind::kTensor ? kCount : 2));
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
   switch (kind) {
     case Kind::kHandle:
@@ -162,13 +219,9 @@ void InfiniProgram::destroy() {
     case Kind::kTensor:
       status = infiniopDestroyTensorDescriptor(static_cast<infiniopTensorDescriptor_t>(handle));
       break;
-    case Kind::kRmsNorm:
-      status = infiniopDestroyRMSNormBackwardDescriptor(
-          static_cast<infiniopRMSNormBackwardDescriptor_t>(handle));
-      break;
     default:
-      status = infiniopDestroyLayerNormBackwardDescriptor(
-          static_cast<infiniopLayerNormBackwardDescriptor_t>(handle));
+      status = operator_of(static_cast<std::size_t>(kind))
+                   .destroy(static_cast<InfiniopDescriptor*>(handle));
   }
   const bool right = handle == nullptr || slots_.is_alive(handle, kind);
   expect_status("infiniopDestroy...", status, right ? kOk : kBad);
@@ -181,10 +234,10 @@ void InfiniProgram::event() {
     infinirtEvent_t made = nullptr;
     const infiniStatus_t status = infinirtEventCreate(&made);
     expect_status("infinirtEventCreate", status, device);
-    if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kEvent, bytes_.below(kCount), made);
+    if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kEvent, bytes_.below(2), made);
     return;
   }
-  void* const handle = slots_.pick(Kind::kEvent);
+  void* const handle = slots_.pick(Kind::kEvent, bytes_.below(2));
   const bool alive = slots_.is_alive(handle, Kind::kEvent);
   const int expected = !on_cpu_ ? kNoDevice : alive ? kOk : handle == nullptr ? kNull : kBad;
   if (bytes_.one_in(3)) {
@@ -201,10 +254,10 @@ void InfiniProgram::memory() {
     void* made = nullptr;
     const infiniStatus_t status = infinirtMalloc(&made, 1 + bytes_.byte());
     expect_status("infinirtMalloc", status, on_cpu_ ? kOk : kNoDevice);
-    if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kMemory, bytes_.below(kCount), made);
+    if (status == INFINI_STATUS_SUCCESS) slots_.put(Kind::kMemory, bytes_.below(2), made);
     return;
   }
-  void* const address = slots_.pick(Kind::kMemory);
+  void* const address = slots_.pick(Kind::kMemory, bytes_.below(2));
   const bool right = address == nullptr || slots_.is_alive(address, Kind::kMemory);
   const infiniStatus_t status = infinirtFree(address);
   expect_status("infinirtFree", status, !on_cpu_ ? kNoDevice : right ? kOk : kBad);
@@ -219,10 +272,11 @@ void InfiniProgram::end() {
       slots_.die(handle);
     }
   };
-  release(Kind::kRmsNorm, [](void* h) {
-    return infiniopDestroyRMSNormBackwardDescriptor(
-        static_cast<infiniopRMSNormBackwardDescriptor_t>(h));
-  });
+  for (std::size_t kind = 0; kind < kOperators; ++kind) {
+    release(static_cast<Kind>(kind), [&](void* h) {
+      return operator_of(kind).destroy(static_cast<InfiniopDescriptor*>(h));
+    });
+  }
   release(Kind::kTensor, [](void* h) {
     return infiniopDestroyTensorDescriptor(static_cast<infiniopTensorDescriptor_t>(h));
   });

@@ -16,13 +16,14 @@ class InfiniProgram {
   void end();  // releases what is left
 
  private:
-  enum class Kind { kHandle, kTensor, kRmsNorm, kLayerNorm, kEvent, kMemory };
-  static constexpr std::size_t kKinds = 6, kCount = 5;
+  // The operators' descriptors come first: their numbers are those of the table of operators.
+  enum class Kind { kRmsNorm, kLayerNorm, kBatchNorm, kHandle, kTensor, kEvent, kMemory };
+  static constexpr std::size_t kKinds = 7, kCount = 7;
 
   void create_handle();
-  void create_tensor();
-  void create_rms_norm();
-  void create_layer_norm();
+  void create_tensors();
+  void create_tensor(std::size_t slot);
+  void create_operator();
   void ask_size();
   void compute();
   void destroy();

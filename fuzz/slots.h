@@ -35,6 +35,8 @@ class Slots {
   bool is_of(void* handle, Kind kind, std::size_t slot) const {
     return is_alive(handle, kind) && alive_.find(handle)->second.slot == slot;
   }
+  // The slot that it was made for; of one that is alive.
+  std::size_t slot_of(void* handle) const { return alive_.at(handle).slot; }
   void die(void* handle) { alive_.erase(handle); }
   void die(Kind kind) {
     std::erase_if(alive_, [&](const auto& entry) { return entry.second.kind == kind; });
@@ -50,12 +52,12 @@ class Slots {
  private:
   void* spoiled(void* handle) {
     static char foreign[64];
-    switch (bytes_.below(16)) {
-      case 13:
+    switch (bytes_.below(32)) {
+      case 29:
         return nullptr;
-      case 14:
+      case 30:
         return foreign + bytes_.below(64);
-      case 15:
+      case 31:
         return slots_[bytes_.below(kKinds)][bytes_.below(kSlots)];
       default:
         return handle;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <new>
@@ -13,6 +14,7 @@
 
 #include "calls/world.h"
 #include "core/handle_registry.h"
+#include "exhaustion/full_device.h"
 #include "exhaustion/resources.h"
 #include "normgrad/last_error.h"
 
@@ -28,6 +30,7 @@ struct Library {
   const char* exports;  // its version script
   std::vector<Entry> entries;
   int out_of_memory;  // its documented code
+  bool maps = false, starts_threads = false;
 };
 
 std::vector<Entry> ascendcl() {
@@ -40,13 +43,36 @@ std::vector<Entry> ascendcl() {
 
 const std::vector<Library>& libraries() {
   static const std::vector<Library> all = {
-      {"infinirt", "infinirt/infinirt.map", calls::infinirt_calls(), INFINI_STATUS_INTERNAL_ERROR},
+      {"infinirt", "infinirt/infinirt.map", calls::infinirt_calls(), INFINI_STATUS_INTERNAL_ERROR,
+       true, false},
       {"infiniop", "infiniop/infiniop.map", calls::infiniop_calls(), INFINI_STATUS_INTERNAL_ERROR},
-      {"ascendcl", "acl/acl.map", ascendcl(), ACL_ERROR_RT_MEMORY_ALLOCATION},
+      {"ascendcl", "acl/acl.map", ascendcl(), ACL_ERROR_RT_MEMORY_ALLOCATION, true, true},
       {"nnopbase", "aclnn/nnopbase.map", calls::nnopbase_calls(), 361001},
-      {"opapi_nn", "aclnn/opapi_nn.map", calls::opapi_nn_calls(), 361001},
+      {"opapi_nn", "aclnn/opapi_nn.map", calls::opapi_nn_calls(), 361001, false, true},
   };
   return all;
+}
+
+// Over all libraries, printed at the end (docs/reliability.md).
+struct Totals : testing::Environment {
+  std::size_t functions = 0;
+  long memory = 0, handles = 0, mappings = 0, threads = 0, mallocs = 0;
+  void TearDown() override {
+    std::printf(
+        "in all: %zu functions have an entry; refused: %ld requests for memory, %ld with a full "
+        "table of handles, %ld mappings, %ld threads, %ld mallocs\n",
+        functions, memory, handles, mappings, threads, mallocs);
+  }
+};
+Totals& totals() {
+  static auto* const all = static_cast<Totals*>(testing::AddGlobalTestEnvironment(new Totals));
+  return *all;
+}
+[[maybe_unused]] const Totals& at_the_end = totals();
+
+bool is_async() {
+  const char* const streams = std::getenv("NORMGRAD_STREAMS");
+  return streams != nullptr && std::string(streams) == "async";
 }
 
 // Handles that nothing lies behind, as many as the registry takes without growing: the next one needs memory.
@@ -78,31 +104,6 @@ class FullRegistry {
     return true;
   }
   std::uintptr_t count_ = 0;
-};
-
-// All device memory that is mapped is taken: the next piece needs a mapping.
-class FullDevice {
- public:
-  FullDevice() {
-    fail(Resource::kMapping, 0, Mode::kFromThenOn);
-    for (std::size_t bytes = std::size_t{1} << 40; bytes >= 64;) {
-      void* piece = nullptr;
-      if (infinirtMalloc(&piece, bytes) == INFINI_STATUS_SUCCESS) {
-        pieces_.push_back(piece);
-      } else {
-        bytes /= 2;
-      }
-    }
-    stop_failing();
-  }
-  ~FullDevice() {
-    for (void* piece : pieces_) EXPECT_EQ(infinirtFree(piece), INFINI_STATUS_SUCCESS);
-  }
-  FullDevice(const FullDevice&) = delete;
-  FullDevice& operator=(const FullDevice&) = delete;
-
- private:
-  std::vector<void*> pieces_;
 };
 
 // Fails request `index` while the call of an entry runs.
@@ -190,14 +191,16 @@ TEST_P(EveryCall, HasAnEntry) {
   for (const Entry& entry : GetParam().entries) called.insert(entry.function);
   EXPECT_EQ(called.size(), GetParam().entries.size()) << "a function has two entries";
   EXPECT_EQ(called, exported);
+  totals().functions += called.size();
+  std::printf("%s: %zu functions, each with an entry\n", GetParam().name, called.size());
 }
 
 TEST_P(EveryCall, AnswersWhenTheSystemHasNoMore) {
   for (const Entry& entry : GetParam().entries) {
     for (int i = 0; i < 2; ++i) expect_to_work(entry);  // tables have grown to their size
   }
-  long total[3] = {};
-  for (const Resource resource : {Resource::kHeap, Resource::kThread}) {
+  long total[std::size(kResources)] = {};
+  for (const Resource resource : {Resource::kHeap, Resource::kThread, Resource::kMalloc}) {
     for (const Mode mode : kModes) {
       for (const Entry& entry : GetParam().entries) {
         total[static_cast<int>(resource)] += exhaust(entry, resource, mode, false, LONG_MAX);
@@ -205,9 +208,13 @@ TEST_P(EveryCall, AnswersWhenTheSystemHasNoMore) {
       }
     }
   }
-  std::printf("%s, %zu functions: %ld requests for memory and %ld for threads failed\n",
-              GetParam().name, GetParam().entries.size(), total[0], total[2]);
+  std::printf("%s, %zu functions: %ld requests for memory, %ld for threads, %ld of malloc failed\n",
+              GetParam().name, GetParam().entries.size(), total[0], total[2], total[3]);
   EXPECT_GT(total[0], 0);
+  EXPECT_EQ(total[2] > 0, GetParam().starts_threads && is_async());
+  totals().memory += total[0];
+  totals().threads += total[2];
+  totals().mallocs += total[3];
 }
 
 // The registry's growth would make it twice as large: it is never let happen.
@@ -220,6 +227,8 @@ TEST_P(EveryCall, AnswersWhenThereIsNoRoomForAHandle) {
     ASSERT_FALSE(HasFailure());
   }
   std::printf("%s: %ld requests for memory failed\n", GetParam().name, total);
+  EXPECT_GT(total, 0);
+  totals().handles += total;
 }
 
 // Device memory asks for a mapping, and for a smaller one if that fails: request 0 fails, or both. A mapping that
@@ -236,10 +245,13 @@ TEST_P(EveryCall, AnswersWhenNothingCanBeMapped) {
       trial.index = 0;
       run(entry, trial);
       total += trial.failures;
+      expect_to_work(entry);
       ASSERT_FALSE(HasFailure());
     }
   }
   std::printf("%s: %ld mappings failed\n", GetParam().name, total);
+  EXPECT_EQ(total > 0, GetParam().maps);
+  totals().mappings += total;
 }
 
 INSTANTIATE_TEST_SUITE_P(Libraries, EveryCall, testing::ValuesIn(libraries()),

@@ -5,12 +5,16 @@
 #include <aclnnop/aclnn_batch_norm.h>
 #include <aclnnop/aclnn_batch_norm_stats.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <type_traits>
 
+#include "exhaustion/full_device.h"
 #include "exhaustion/resources.h"
 #include "infiniop.h"
 #include "infinirt.h"
@@ -28,16 +32,9 @@ class Life {
  public:
   virtual ~Life() = default;
   virtual void run() = 0;
-  long failures = 0;   // calls that did
-  bool grows = false;  // it wants more device memory than there was before, which must be mapped
+  long failures = 0;  // calls that did
 
  protected:
-  std::size_t device_bytes() const {
-    // More than all before together, which the kernel may have mapped side by side.
-    static std::size_t most = std::size_t{64} << 20;
-    if (grows) most *= 2;
-    return grows ? most : 240;
-  }
   bool ok(const char* call, int code, std::initializer_list<int> allowed, const char* sentence) {
     if (code == 0) return true;
     ++failures;
@@ -56,7 +53,7 @@ class InfiniLife : public Life {
     constexpr std::size_t kShape[] = {3, 4, 5};
     void* memory = nullptr;
     infinirtEvent_t event = nullptr;
-    check("infinirtMalloc", infinirtMalloc(&memory, device_bytes()));
+    check("infinirtMalloc", infinirtMalloc(&memory, 240));
     check("infinirtEventCreate", infinirtEventCreate(&event));
     check("infiniopCreateHandle", infiniopCreateHandle(&handle));
     check("infiniopCreateTensorDescriptor",
@@ -92,10 +89,21 @@ class InfiniLife : public Life {
   }
 };
 
+// A file for aclInit.
+const char* config() {
+  static const std::string path = [] {
+    std::string made = testing::TempDir() + "normgrad_exhaustion_" + std::to_string(::getpid());
+    std::ofstream(made) << R"({"dump": {"dump_list": [{"model_name": "none"}]}})";
+    std::atexit([] { ::unlink(config()); });
+    return made;
+  }();
+  return path.c_str();
+}
+
 class AclLife : public Life {
  public:
   void run() override {
-    const bool begun = check("aclInit", aclInit(nullptr));
+    const bool begun = check("aclInit", aclInit(config()));
     const bool set = check("aclrtSetDevice", aclrtSetDevice(0));
     streams_and_events();
     operators();
@@ -111,6 +119,7 @@ class AclLife : public Life {
   bool check(const char* call, int code) {
     return ok(call, code,
               {ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_BAD_ALLOC, 361001,
+               ACL_ERROR_INVALID_FILE /* which fopen has no memory for */,
                ACL_ERROR_RT_CONTEXT_NULL /* since the device could not be set */},
               code == 0 ? "" : aclGetRecentErrMsg());
   }
@@ -121,7 +130,7 @@ class AclLife : public Life {
     void* memory = nullptr;
     check("aclrtCreateStream", aclrtCreateStream(&stream));
     check("aclrtCreateEvent", aclrtCreateEvent(&event));
-    check("aclrtMalloc", aclrtMalloc(&memory, device_bytes(), ACL_MEM_MALLOC_HUGE_FIRST));
+    check("aclrtMalloc", aclrtMalloc(&memory, 240, ACL_MEM_MALLOC_HUGE_FIRST));
     if (stream != nullptr && event != nullptr && memory != nullptr) {
       check("aclrtMemsetAsync", aclrtMemsetAsync(memory, 240, 0, 240, stream));
       check("aclrtRecordEvent", aclrtRecordEvent(event, stream));
@@ -190,9 +199,10 @@ class AclLife : public Life {
   }
 };
 
-// Every life takes from the heap and maps memory; those of ACL start threads if streams have some.
+// Every life takes from the heap and maps memory; those of ACL read a file, and start threads if streams have some.
 template <class Family>
 bool must_ask_for(Resource resource) {
+  if (resource == Resource::kMalloc) return kReplacesMalloc && std::is_same_v<Family, AclLife>;
   if (resource != Resource::kThread) return true;
   const char* streams = std::getenv("NORMGRAD_STREAMS");
   return std::is_same_v<Family, AclLife> && streams != nullptr && std::string(streams) == "async";
@@ -211,13 +221,16 @@ TYPED_TEST(Exhaustion, IsAnsweredAndLeavesNothingBehind) {
         SCOPED_TRACE(std::string(name(resource)) + ", request " + std::to_string(index) +
                      (mode == Mode::kOnce ? ", once" : ", from then on"));
         const long before = heap_pieces();
+        const bool maps = resource == Resource::kMapping;
+        std::optional<FullDevice> full;
+        if (maps) full.emplace();
         TypeParam life;
-        life.grows = resource == Resource::kMapping;
         fail(resource, index, mode);
         life.run();
         const long failed = stop_failing();
+        full.reset();
         // A new range of device memory is kept for ever, and so are its books.
-        if (!life.grows) {
+        if (!maps) {
           ASSERT_EQ(heap_pieces(), before) << "something was lost";
         }
         TypeParam afterwards;

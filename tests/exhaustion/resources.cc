@@ -20,8 +20,12 @@ std::atomic<int> failing{-1};
 std::atomic<bool> once{true};
 std::atomic<long> begin{0}, countdown{0}, failed{0}, pieces{0};
 
+thread_local char place;  // whose address stands for a thread
+std::atomic<const char*> thread{nullptr};
+
 bool fails(Resource resource) {
   if (failing.load() != static_cast<int>(resource)) return false;
+  if (resource == Resource::kMalloc && thread.load() != &place) return false;
   const long left = countdown.fetch_sub(1);
   if (left > 0 || (once.load() && left < 0)) return false;
   ++failed;
@@ -30,7 +34,7 @@ bool fails(Resource resource) {
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
   if (fails(Resource::kHeap)) return nullptr;
-  void* piece = nullptr;
+  void* piece = nullptr;  // not by malloc, which is another resource
   if (::posix_memalign(&piece, alignment < sizeof(void*) ? sizeof(void*) : alignment,
                        bytes == 0 ? 1 : bytes) != 0) {
     return nullptr;
@@ -54,7 +58,7 @@ void release(void* piece) {
 }  // namespace
 
 const char* name(Resource resource) {
-  constexpr const char* kNames[] = {"heap", "mapping", "thread"};
+  constexpr const char* kNames[] = {"heap", "mapping", "thread", "malloc"};
   return kNames[static_cast<int>(resource)];
 }
 
@@ -63,6 +67,7 @@ void fail(Resource resource, long index, Mode mode) {
   countdown = index;
   failed = 0;
   once = mode == Mode::kOnce;
+  thread = &place;
   failing = static_cast<int>(resource);
 }
 
@@ -126,3 +131,29 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   if (exhaustion::fails(exhaustion::Resource::kThread)) return EAGAIN;
   return real(thread, attributes, run, argument);
 }
+
+#ifdef EXHAUSTION_REPLACES_MALLOC
+// glibc's own, by the names under which it leaves them to those who replace malloc.
+extern "C" {
+void* __libc_malloc(std::size_t bytes);                           // NOLINT
+void* __libc_calloc(std::size_t count, std::size_t bytes);        // NOLINT
+void* __libc_realloc(void* piece, std::size_t bytes);             // NOLINT
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);  // NOLINT
+
+static bool has_none() {
+  if (!exhaustion::fails(exhaustion::Resource::kMalloc)) return false;
+  errno = ENOMEM;
+  return true;
+}
+void* malloc(std::size_t bytes) noexcept { return has_none() ? nullptr : __libc_malloc(bytes); }
+void* calloc(std::size_t count, std::size_t bytes) noexcept {
+  return has_none() ? nullptr : __libc_calloc(count, bytes);
+}
+void* realloc(void* piece, std::size_t bytes) noexcept {
+  return has_none() ? nullptr : __libc_realloc(piece, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  return has_none() ? nullptr : __libc_memalign(alignment, bytes);
+}
+}
+#endif

@@ -1,4 +1,6 @@
 // Handles that libnnopbase.so and libopapi_nn.so are given.
+#include <gtest/gtest.h>
+
 #include "api/aclnn/operators.h"
 #include "handles/arguments.h"
 
@@ -162,12 +164,19 @@ std::vector<Argument> of_executors() {
 }
 
 int first_phase(const aclnn_test::Operator& op, const std::vector<aclTensor*>& tensors,
-                const aclBoolArray* mask) {
+                const aclBoolArray* mask, aclOpExecutor** made) {
   aclnn_test::Attributes attributes;
   attributes.mask = mask;
   std::uint64_t size = 0;
+  const int code = op.phase_one(tensors.data(), attributes, &size, made);
+  EXPECT_LE(size, sizeof(calls::World::workspace));
+  return code;
+}
+
+int first_phase(const aclnn_test::Operator& op, const std::vector<aclTensor*>& tensors,
+                const aclBoolArray* mask) {
   aclOpExecutor* made = nullptr;
-  const int code = op.phase_one(tensors.data(), attributes, &size, &made);
+  const int code = first_phase(op, tensors, mask, &made);
   if (made != nullptr) aclDestroyAclOpExecutor(made);
   return code;
 }
@@ -203,6 +212,11 @@ void add_operator(const aclnn_test::Operator& op, std::vector<Argument>* all) {
                     return op.phase_two(z.world.workspace, sizeof(z.world.workspace),
                                         as<aclOpExecutor>(h), z.world.stream);
                   }});
+  all->push_back({op.name, "stream", {Kind::kStream}, kDeadStream, 0, [&op](Zoo& z, void* h) {
+                    aclOpExecutor* made = nullptr;
+                    EXPECT_EQ(first_phase(op, right_tensors(op, z), z.world.mask, &made), 0);
+                    return op.phase_two(z.world.workspace, sizeof(z.world.workspace), made, h);
+                  }});
 }
 
 }  // namespace
@@ -224,12 +238,6 @@ std::vector<Argument> aclnn_arguments() {
                      return first_phase(*op, right_tensors(*op, z), as<aclBoolArray>(h));
                    }});
   }
-  all.push_back(
-      {"aclnnBatchNormStats", "stream", {Kind::kStream}, kDeadStream, 0, [](Zoo& z, void* h) {
-         aclOpExecutor* const made = z.world.executor(&z.size);
-         const auto& stats = aclnn_test::stats();
-         return stats.phase_two(z.world.workspace, sizeof(z.world.workspace), made, h);
-       }});
   return all;
 }
 

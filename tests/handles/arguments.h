@@ -81,7 +81,7 @@ struct Zoo {
 struct Argument {
   std::string function, name;
   std::set<Kind> kinds;  // that it may be of; none: only null is right
-  int dead;              // the answer to all others
+  int dead;              // the answer to all others; 0: it is not looked at
   std::optional<int>
       null;  // to null; nothing: that is a good argument, or the call needs more than it
   std::function<int(Zoo&, void*)> call;

@@ -182,6 +182,67 @@ std::vector<Argument> of_streams() {
   };
 }
 
+// A CPU has no graphs and no capture: whatever the handle, that is the answer.
+std::vector<Argument> of_graphs() {
+  constexpr int kNone = INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED;
+  const auto argument = [](const char* function, const char* name, int (*call)(void*)) {
+    return Argument{function, name, {}, kNone, kNone, [call](Zoo&, void* h) { return call(h); }};
+  };
+  return {
+      argument("infinirtStreamBeginCapture", "stream",
+               [](void* h) -> int {
+                 return infinirtStreamBeginCapture(h, INFINIRT_STREAM_CAPTURE_MODE_GLOBAL);
+               }),
+      argument("infinirtStreamEndCapture", "stream",
+               [](void* h) -> int {
+                 infinirtGraph_t graph = nullptr;
+                 return infinirtStreamEndCapture(h, &graph);
+               }),
+      argument("infinirtGraphInstantiate", "graph",
+               [](void* h) -> int {
+                 infinirtGraphExec_t made = nullptr;
+                 return infinirtGraphInstantiate(&made, h, nullptr, nullptr, 0);
+               }),
+      argument("infinirtGraphDestroy", "graph",
+               [](void* h) -> int { return infinirtGraphDestroy(h); }),
+      argument("infinirtGraphExecDestroy", "graph_exec",
+               [](void* h) -> int { return infinirtGraphExecDestroy(h); }),
+      argument("infinirtGraphLuanch", "graph_exec",
+               [](void* h) -> int { return infinirtGraphLuanch(h, nullptr); }),
+      argument("infinirtGraphLuanch", "stream",
+               [](void* h) -> int { return infinirtGraphLuanch(nullptr, h); }),
+  };
+}
+
+// The operators' stream is ignored, so that it may be anything.
+std::vector<Argument> of_ignored_streams() {
+  const auto argument = [](const char* function, int (*call)(calls::World&, void*)) {
+    return Argument{function, "stream", {},
+                    0,        0,        [call](Zoo& z, void* h) { return call(z.world, h); }};
+  };
+  return {
+      argument("infiniopRMSNormBackward",
+               [](calls::World& w, void* h) -> int {
+                 auto& v = w.values;
+                 return infiniopRMSNormBackward(w.rms_norm, w.workspace, sizeof(w.workspace), v[0],
+                                                v[1], v[2], v[3], v[4], h);
+               }),
+      argument("infiniopLayerNormBackward",
+               [](calls::World& w, void* h) -> int {
+                 auto& v = w.values;
+                 return infiniopLayerNormBackward(w.layer_norm, w.workspace, sizeof(w.workspace),
+                                                  v[0], v[1], v[2], v[3], v[4], v[5], v[6], h);
+               }),
+      argument("infiniopBatchNormBackward",
+               [](calls::World& w, void* h) -> int {
+                 auto& v = w.values;
+                 return infiniopBatchNormBackward(w.batch_norm, w.workspace, sizeof(w.workspace),
+                                                  v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7],
+                                                  h);
+               }),
+  };
+}
+
 // The two families share their memory.
 std::vector<Argument> of_memory() {
   const std::set<Kind> kinds = {Kind::kMemory, Kind::kPinned};
@@ -199,7 +260,8 @@ std::vector<Argument> of_memory() {
 std::vector<Argument> infini_arguments() {
   std::vector<Argument> all;
   for (const api_test::Operator* op : api_test::operators()) add_operator(*op, &all);
-  for (const auto& some : {of_infiniop(), of_events(), of_streams(), of_memory()}) {
+  for (const auto& some :
+       {of_infiniop(), of_events(), of_streams(), of_graphs(), of_ignored_streams(), of_memory()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
