@@ -121,7 +121,7 @@ void call_in_fork() {
 }
 
 // ThreadSanitizer delivers signals later.
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(UNDER_THREAD_SANITIZER)
 // A thread that takes a lock and can be stopped at any instruction on the way: it traps after each.
 class Stepping {
  public:
