@@ -17,8 +17,10 @@ double part_mean(DataClass data_class, double scale, Random& random) {
       return -1e4 + random.normal();
     case DataClass::kExtreme:
       return scale * random.away_from_zero();
-    case DataClass::kTails:
-      return std::ldexp(random.normal(), static_cast<int>(random.below(21)) - 10);
+    case DataClass::kTails: {
+      const int exponent = static_cast<int>(random.below(21)) - 10;
+      return std::ldexp(random.normal(), exponent);
+    }
     default:
       return random.normal();
   }
