@@ -83,6 +83,7 @@ install_packages() {
 configure() {
   if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+    export CCACHE_SLOPPINESS=pch_defines,time_macros  # as it asks for where headers are precompiled
   fi
   quietly "configure-$1.log" cmake --preset "$@"
 }

@@ -1,0 +1,1 @@
+// Nothing: what it is compiled with, the other tests use again.
