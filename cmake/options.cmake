@@ -12,33 +12,33 @@ target_compile_options(normgrad_options INTERFACE
   -fno-math-errno  # nobody asks errno after a square root, and with it none is a vector instruction
   $<$<BOOL:${NORMGRAD_WERROR}>:-Werror>)
 
-# Everything of ours is built with the sanitizers, since they must see both ends of every access. But undefined behaviour is
-# looked for in the libraries and the fuzz targets alone: in the tests' own arithmetic it would cost half of their compile
-# time. Not with the check of enums: a C caller may pass any number, and our entry points answer it.
-add_library(normgrad_undefined_checks INTERFACE)
+# Everything of ours is built with the sanitizers, since they must see both ends of every access.
 if(NORMGRAD_SANITIZE)
   string(REPLACE ",undefined" "" sanitizers "${NORMGRAD_SANITIZE}")
   target_compile_options(normgrad_options INTERFACE
     -fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(normgrad_options INTERFACE -fsanitize=${NORMGRAD_SANITIZE})
-  if(NORMGRAD_SANITIZE MATCHES undefined)
-    target_compile_options(normgrad_undefined_checks INTERFACE
-      -fsanitize=undefined -fno-sanitize=enum -fno-sanitize-recover=all)
-  endif()
+endif()
+
+# For the text of src/, also where a test includes it, and for the fuzz targets: checks that would cost the tests half of
+# their compile time. Undefined behaviour, but for enums: a C caller may pass any number, and our entry points answer it.
+# What the tests reach (gcov); threads count together.
+add_library(normgrad_source_checks INTERFACE)
+if(NORMGRAD_SANITIZE MATCHES undefined)
+  target_compile_options(normgrad_source_checks INTERFACE
+    -fsanitize=undefined -fno-sanitize=enum -fno-sanitize-recover=all)
+endif()
+option(NORMGRAD_COVERAGE "Count which lines and branches of src/ are reached" OFF)
+if(NORMGRAD_COVERAGE)
+  target_compile_options(normgrad_source_checks INTERFACE --coverage -fprofile-update=atomic -O0)
+  target_link_options(normgrad_options INTERFACE --coverage)
 endif()
 
 # What becomes part of a library: position independent, hidden unless marked.
 add_library(normgrad_library_options INTERFACE)
-target_link_libraries(normgrad_library_options INTERFACE normgrad_options normgrad_undefined_checks)
+target_link_libraries(normgrad_library_options INTERFACE normgrad_options normgrad_source_checks)
 target_compile_options(normgrad_library_options INTERFACE -fvisibility=hidden
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden> -fPIC)
-
-# What the tests reach of the libraries (gcov); threads count together.
-option(NORMGRAD_COVERAGE "Count which lines and branches of src/ are reached" OFF)
-if(NORMGRAD_COVERAGE)
-  target_compile_options(normgrad_library_options INTERFACE --coverage -fprofile-update=atomic -O0)
-  target_link_options(normgrad_options INTERFACE --coverage)
-endif()
 
 # A shared library with a version script and a run path that survives moving the prefix. The sanitizers' own symbols are
 # undefined in it: their runtime is linked into the program.

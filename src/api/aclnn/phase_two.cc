@@ -30,13 +30,11 @@ int take(const char* name, aclOpExecutor* executor, OwnedExecutor* taken) {
     return refuse_dead_executor(executor);
   }
   if (std::strcmp(executor->op, name) != 0) return refuse_other_operator(name, *executor);
-  if (!is_live(executor, aclOpExecutor::kRepeatableKind)) {
-    if (unregister_handle(executor, aclOpExecutor::kKind)) {
-      taken->reset(executor);
-      return 0;
-    }
-    if (!is_live(executor, aclOpExecutor::kRepeatableKind)) return refuse_dead_executor(executor);
+  if (unregister_handle(executor, aclOpExecutor::kKind)) {
+    taken->reset(executor);
+    return 0;
   }
+  if (!is_live(executor, aclOpExecutor::kRepeatableKind)) return refuse_dead_executor(executor);
   *taken = OwnedExecutor(new aclOpExecutor(*executor), EndExecutor{true});
   return 0;
 }
