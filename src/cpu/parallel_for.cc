@@ -40,11 +40,14 @@ int most_threads() { return std::max(64, omp_get_num_procs()); }
 // A forked child asks for no team, so it need not forget.
 constinit thread_local int last_team = 1;
 
-// Members that OpenMP would have to create are asked of the system first, and a team is as large as that allows. What
-// is left to chance: that another takes the threads between the two, that the caller's own OpenMP code has had a smaller
-// team on this thread since, and stacks larger than the default (OMP_STACKSIZE) in little memory.
-int possible_team(int wanted) {
-  if (wanted <= last_team) return wanted;
+// Members that OpenMP would have to create are asked of the system first, and a team is as large as that allows. It does
+// not shrink for fewer blocks, since the next one would have to create threads again. What is left to chance: that
+// another takes the threads between the two, that the caller's own OpenMP code has had a smaller team on this thread
+// since, and stacks larger than the default (OMP_STACKSIZE) in little memory.
+int team_for(std::int64_t blocks) {
+  const int most = std::min({threads(), most_threads(), omp_get_thread_limit()});
+  const int wanted = static_cast<int>(std::min<std::int64_t>(most, blocks));
+  if (wanted <= last_team) return std::min(most, last_team);
   return last_team + cpu::spare_threads(wanted - last_team);
 }
 
@@ -56,7 +59,8 @@ constexpr std::int64_t kElementsWorthThreads = 32768;
 // it finds in its cache what it left there. Then it helps the others.
 class Shares {
  public:
-  Shares(std::int64_t blocks, int team) : count_(std::min(team, kMost)) {
+  Shares(std::int64_t blocks, int team)
+      : count_(static_cast<int>(std::min<std::int64_t>({team, kMost, blocks}))) {
     for (int s = 0; s < count_; ++s) {
       share_[s].begin = blocks * s / count_;
       share_[s].next.store(share_[s].begin, std::memory_order_relaxed);
@@ -106,9 +110,7 @@ namespace cpu {
 void run_blocks(std::int64_t blocks, std::int64_t elements, Order order, Task task, void* context) {
   const bool alone =
       blocks < 2 || elements < kElementsWorthThreads || omp_in_parallel() != 0 || pool_is_lost();
-  const int team = alone ? 1
-                         : possible_team(static_cast<int>(std::min<std::int64_t>(
-                               {threads(), most_threads(), omp_get_thread_limit(), blocks})));
+  const int team = alone ? 1 : team_for(blocks);
   if (team == 1) {
     const std::int64_t step = order == Order::kForwards ? 1 : -1;
     std::int64_t block = order == Order::kForwards ? 0 : blocks - 1;

@@ -21,15 +21,17 @@ namespace exhaustion {
 namespace {
 
 constexpr int kTeam = 4;
-constexpr std::size_t kShape[] = {64, 8, 80}, kElements = 64 * 8 * 80;
+constexpr std::size_t kElements = 64 * 8 * 80;
 static_assert(kElements >= 32768, "src/cpu/parallel_for.cc: worth threads");
 
+// RMSNorm of rows that so many elements make.
 class Operator {
  public:
-  Operator() {
+  explicit Operator(std::size_t columns = 80) : columns_(columns) {
+    const std::size_t shape[] = {kElements / columns, columns};
     infiniopCreateHandle(&handle_);
-    infiniopCreateTensorDescriptor(&data_, 3, kShape, nullptr, INFINI_DTYPE_F32);
-    infiniopCreateTensorDescriptor(&vector_, 1, kShape + 2, nullptr, INFINI_DTYPE_F32);
+    infiniopCreateTensorDescriptor(&data_, 2, shape, nullptr, INFINI_DTYPE_F32);
+    infiniopCreateTensorDescriptor(&vector_, 1, shape + 1, nullptr, INFINI_DTYPE_F32);
     infiniopCreateRMSNormBackwardDescriptor(handle_, &made_, data_, vector_, data_, data_, vector_);
     std::size_t bytes = 0;
     infiniopGetRMSNormBackwardWorkspaceSize(made_, &bytes);
@@ -56,18 +58,20 @@ class Operator {
 
  private:
   std::vector<float> run() {
-    std::vector<float> out(kElements + 80, -1.0f);
+    std::vector<float> out(kElements + columns_, -1.0f);
     const auto status =
         infiniopRMSNormBackward(made_, workspace_.data(), workspace_.size(), out.data(),
                                 out.data() + kElements, dy_.data(), x_.data(), w_.data(), nullptr);
     return status == INFINI_STATUS_SUCCESS ? out : std::vector<float>();
   }
 
+  const std::size_t columns_;
   infiniopHandle_t handle_ = nullptr;
   infiniopTensorDescriptor_t data_ = nullptr, vector_ = nullptr;
   infiniopRMSNormBackwardDescriptor_t made_ = nullptr;
   std::vector<char> workspace_;
-  std::vector<float> dy_ = std::vector<float>(kElements), x_ = dy_, w_ = std::vector<float>(80, 3);
+  std::vector<float> dy_ = std::vector<float>(kElements), x_ = dy_,
+                     w_ = std::vector<float>(columns_, 3);
   std::vector<float> expected_;
 };
 
@@ -90,6 +94,18 @@ TEST(Teams, AreAskedForOnce) {
     EXPECT_EQ(stop_failing(), 0) << "those of the first call were not kept";
     normgrad::set_threads(kTeam);
     EXPECT_TRUE(op.gives_the_same_bits());
+  });
+}
+
+TEST(Teams, AreKeptForWorkThatOccupiesFewer) {
+  Operator of_eight_blocks, of_two(4 * 80);
+  in_new_thread([&] {
+    EXPECT_TRUE(of_eight_blocks.gives_the_same_bits());
+    EXPECT_TRUE(of_two.gives_the_same_bits());
+    fail(Resource::kThread, LONG_MAX, Mode::kOnce);
+    EXPECT_TRUE(of_eight_blocks.gives_the_same_bits());
+    EXPECT_EQ(requests(), 0) << "that of two blocks has ended them";
+    stop_failing();
   });
 }
 
