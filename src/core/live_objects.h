@@ -1,9 +1,8 @@
-// Objects that are found by their address. Who finds one owns it too, so that another thread may end it meanwhile: a
-// table of weak pointers, in parts with a lock each, so that threads that look for different objects rarely meet.
+// Objects that are found by their address. Who finds one owns it too, so that another thread may end it meanwhile. A
+// table of addresses, in parts with a lock each, so that threads that look for different objects rarely meet.
 #ifndef NORMGRAD_CORE_LIVE_OBJECTS_H
 #define NORMGRAD_CORE_LIVE_OBJECTS_H
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -18,22 +17,24 @@
 
 namespace normgrad {
 
+// T is a std::enable_shared_from_this<T> whose destructor begins with unpublish(this): the lock keeps what is found in the
+// table from going further than that.
 template <class T>
 class LiveObjects {
  public:
   // Throws std::bad_alloc when the table cannot grow; then the object is not found.
-  void publish(const std::shared_ptr<T>& object) {
-    Part& part = part_of(object.get());
+  void publish(T& object) {
+    Part& part = part_of(&object);
     const std::lock_guard lock(part.mutex);
-    part.insert({object.get(), object});
+    part.insert(&object);
   }
   // Null: not alive.
   std::shared_ptr<T> find(const void* handle) {
     fetch(handle);
     Part& part = part_of(handle);
     const std::lock_guard lock(part.mutex);
-    const Entry* found = part.find(handle);
-    return found != nullptr ? found->object.lock() : nullptr;
+    T** const found = part.find(handle);
+    return found != nullptr ? (*found)->weak_from_this().lock() : nullptr;
   }
   void unpublish(const void* handle) {
     Part& part = part_of(handle);
@@ -43,10 +44,6 @@ class LiveObjects {
 
  private:
   static constexpr int kPartBits = 6;
-  struct Entry {
-    const void* handle = nullptr;  // null: the slot is empty, which ends every search
-    std::weak_ptr<T> object;
-  };
 
   // What is read once the object is found, its counts and its beginning, comes from memory while it is looked for.
   // std::make_shared puts the counts before the object; another address, of anything, does no harm.
@@ -63,13 +60,13 @@ class LiveObjects {
            0x9E3779B97F4A7C15u;
   }
 
-  // Open addressing; the caller holds the lock.
+  // Open addressing; the caller holds the lock. Null: the slot is empty, which ends every search.
   struct alignas(64) Part {
     Mutex mutex;
-    std::size_t used = 0;           // at most half of the slots
-    std::array<Entry, 16> first;    // few objects need no memory of their own
-    std::vector<Entry> more;        // instead, when there are many
-    std::span<Entry> slots{first};  // a power of two
+    std::size_t used = 0;        // at most half of the slots
+    std::array<T*, 16> first{};  // few objects need no memory of their own
+    std::vector<T*> more;        // instead, when there are many
+    std::span<T*> slots{first};  // a power of two
 
     std::size_t home(const void* handle) const {
       return static_cast<std::size_t>(hash(handle) << kPartBits >>
@@ -77,46 +74,45 @@ class LiveObjects {
     }
     std::size_t next(std::size_t i) const { return (i + 1) & (slots.size() - 1); }
 
-    Entry* find(const void* handle) {
+    T** find(const void* handle) {
       if (handle == nullptr) return nullptr;
-      for (std::size_t i = home(handle); slots[i].handle != nullptr; i = next(i)) {
-        if (slots[i].handle == handle) return &slots[i];
+      for (std::size_t i = home(handle); slots[i] != nullptr; i = next(i)) {
+        if (slots[i] == handle) return &slots[i];
       }
       return nullptr;
     }
-    void insert(Entry entry) {
-      if (Entry* old = find(entry.handle)) return std::swap(*old, entry);
+    void insert(T* object) {
+      if (find(object) != nullptr) return;
       if (used >= slots.size() / 2) grow();
-      place(std::move(entry));
+      place(object);
       ++used;
     }
-    void place(Entry entry) {
-      std::size_t i = home(entry.handle);
-      while (slots[i].handle != nullptr) i = next(i);
-      slots[i] = std::move(entry);
+    void place(T* object) {
+      std::size_t i = home(object);
+      while (slots[i] != nullptr) i = next(i);
+      slots[i] = object;
     }
     void grow() {
-      std::vector<Entry> grown(slots.size() * 2);
-      const std::span<Entry> old = std::exchange(slots, grown);
-      for (Entry& entry : old) {
-        if (entry.handle != nullptr) place(std::move(entry));
+      std::vector<T*> grown(slots.size() * 2);
+      const std::span<T*> old = std::exchange(slots, grown);
+      for (T* object : old) {
+        if (object != nullptr) place(object);
       }
-      std::fill(old.begin(), old.end(), Entry());
       more.swap(grown);
     }
     // What follows moves up, unless that is where it belongs, so that no search ends too early.
     void erase(const void* handle) {
-      Entry* const found = find(handle);
+      T** const found = find(handle);
       if (found == nullptr) return;
       auto hole = static_cast<std::size_t>(found - slots.data());
-      for (std::size_t i = next(hole); slots[i].handle != nullptr; i = next(i)) {
-        const std::size_t from_home = (i - home(slots[i].handle)) & (slots.size() - 1);
+      for (std::size_t i = next(hole); slots[i] != nullptr; i = next(i)) {
+        const std::size_t from_home = (i - home(slots[i])) & (slots.size() - 1);
         const std::size_t from_hole = (i - hole) & (slots.size() - 1);
         if (from_home < from_hole) continue;
-        slots[hole] = std::move(slots[i]);
+        slots[hole] = slots[i];
         hole = i;
       }
-      slots[hole] = Entry();
+      slots[hole] = nullptr;
       --used;
     }
   };

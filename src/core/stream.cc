@@ -82,7 +82,7 @@ std::shared_ptr<Recording> Stream::record() {
 
 std::shared_ptr<Stream> publish_stream(StreamMode mode) {
   auto stream = std::make_shared<Stream>(mode);
-  streams().publish(stream);
+  streams().publish(*stream);
   return stream;
 }
 

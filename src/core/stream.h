@@ -43,7 +43,7 @@ struct Recording {
   std::atomic<Clock::time_point> moment{Clock::time_point()};  // means something once reached
 };
 
-class NORMGRAD_API Stream {
+class NORMGRAD_API Stream : public std::enable_shared_from_this<Stream> {
  public:
   explicit Stream(StreamMode mode);
   ~Stream();

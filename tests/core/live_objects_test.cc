@@ -10,19 +10,25 @@
 namespace normgrad {
 namespace {
 
-struct Object {
+struct Object : std::enable_shared_from_this<Object> {
+  explicit Object(LiveObjects<Object>& its_table) : table(its_table) {}
+  ~Object() { table.unpublish(this); }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  LiveObjects<Object>& table;
   int number = 0;
 };
 
 TEST(LiveObjects, AreFoundUntilTheyAreUnpublishedOrGone) {
   LiveObjects<Object> objects;
   EXPECT_EQ(objects.find(nullptr), nullptr);
-  auto one = std::make_shared<Object>();
-  auto other = std::make_shared<Object>();
-  objects.publish(one);
+  auto one = std::make_shared<Object>(objects);
+  auto other = std::make_shared<Object>(objects);
+  objects.publish(*one);
   EXPECT_EQ(objects.find(one.get()), one);
   EXPECT_EQ(objects.find(other.get()), nullptr);
-  objects.publish(other);
+  objects.publish(*other);
   objects.unpublish(one.get());
   EXPECT_EQ(objects.find(one.get()), nullptr);
   EXPECT_EQ(objects.find(other.get()), other);
@@ -38,13 +44,13 @@ TEST(LiveObjects, AreWhatAMapSays) {
   LiveObjects<Object> objects;
   std::map<const void*, std::shared_ptr<Object>> model;
   std::vector<std::shared_ptr<Object>> all;
-  for (int i = 0; i < 3000; ++i) all.push_back(std::make_shared<Object>());
+  for (int i = 0; i < 3000; ++i) all.push_back(std::make_shared<Object>(objects));
   std::mt19937_64 random(7);
   long wrong = 0;
   for (int step = 0; step < 200000; ++step) {
     const auto& object = all[random() % all.size()];
     if (random() % 2 == 0) {
-      objects.publish(object);
+      objects.publish(*object);
       model[object.get()] = object;
     } else {
       objects.unpublish(object.get());
@@ -70,9 +76,9 @@ TEST(LiveObjects, StayWhileWhoFoundThemUsesThem) {
     }
   });
   for (int i = 0; i < 20000; ++i) {
-    auto object = std::make_shared<Object>();
+    auto object = std::make_shared<Object>(objects);
     object->number = 42;
-    objects.publish(object);
+    objects.publish(*object);
     handle = object.get();
     objects.unpublish(object.get());
   }

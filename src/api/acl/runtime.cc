@@ -36,6 +36,11 @@ struct Current {
 constinit thread_local Current current;
 constinit thread_local int user_functions = 0;
 
+// Only in a Visit.
+bool is_current_live() {
+  return is_live(current.context, Context::kKind) && current.context->serial == current.serial;
+}
+
 // When nobody owns it; another thread may be looking it up as its current one.
 void end_context(Context* context) {
   unregister_handle(context, Context::kKind);
@@ -97,19 +102,30 @@ int& last_code() {
 
 std::shared_ptr<Context> current_context() {
   const Visit visit;
-  if (!is_live(current.context, Context::kKind)) return nullptr;
-  if (current.context->serial != current.serial) return nullptr;
-  return current.context->weak_from_this().lock();
+  return is_current_live() ? current.context->weak_from_this().lock() : nullptr;
+}
+
+std::shared_ptr<Stream> current_default_stream() {
+  const std::shared_ptr<Context> context = current_context();
+  if (context == nullptr) return nullptr;
+  const std::lock_guard lock(context->mutex);
+  return context->default_stream;
+}
+
+bool has_current_context() {
+  const Visit visit;
+  return is_current_live();
 }
 
 void set_current_context(const std::shared_ptr<Context>& context) {
   current = context != nullptr ? Current{context.get(), context->serial} : Current();
 }
 
-std::shared_ptr<Context> find_context(const void* handle) {
-  const std::lock_guard lock(books().mutex);
-  const auto found = books().contexts.find(handle);
-  return found != books().contexts.end() ? found->second : nullptr;
+std::shared_ptr<Context> find_context(aclrtContext handle) {
+  const Visit visit;
+  if (!is_live(handle, Context::kKind)) return nullptr;
+  auto* const found = static_cast<Context*>(handle);
+  return !found->closed ? found->weak_from_this().lock() : nullptr;
 }
 
 std::vector<std::shared_ptr<Context>> all_contexts() {
@@ -176,7 +192,7 @@ Event::Event() { events(); }  // may have no memory for the table, which the des
 Event::~Event() { events().unpublish(this); }
 
 bool publish_event(const std::shared_ptr<Event>& event, Context& context) {
-  events().publish(event);
+  events().publish(*event);
   const std::lock_guard lock(context.mutex);
   if (!context.closed) context.events.emplace(event.get(), event);
   return !context.closed;

@@ -5,6 +5,7 @@
 #define NORMGRAD_API_ACL_RUNTIME_H
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,7 +20,7 @@
 
 namespace normgrad::api {
 
-struct Event {
+struct Event : std::enable_shared_from_this<Event> {
   Event();
   ~Event();  // dead at the latest now
   Event(const Event&) = delete;
@@ -37,9 +38,9 @@ struct Context : std::enable_shared_from_this<Context> {
 
   const std::uint64_t serial;  // no other context ever has it
   const int device;
-  const bool is_primary;  // the device's default context
-  Mutex mutex;            // of what follows
-  bool closed = false;
+  const bool is_primary;             // the device's default context
+  std::atomic<bool> closed = false;  // its handle is dead; changes under the lock
+  Mutex mutex;                       // of what follows
   // Found by its handle (find_stream) if and only if it is here: both change under the lock.
   std::shared_ptr<Stream> default_stream;
   std::map<const void*, std::shared_ptr<Stream>> streams;  // the caller's
@@ -50,9 +51,11 @@ struct Context : std::enable_shared_from_this<Context> {
 
 // Null if this thread has none, or if its was released.
 std::shared_ptr<Context> current_context();
+std::shared_ptr<Stream> current_default_stream();
+bool has_current_context();  // cheaper for threads that share one: nobody comes to own it
 void set_current_context(const std::shared_ptr<Context>& context);
 
-std::shared_ptr<Context> find_context(const void* handle);
+std::shared_ptr<Context> find_context(aclrtContext handle);
 std::vector<std::shared_ptr<Context>> all_contexts();
 
 // Throws std::bad_alloc; then there is none.
@@ -99,17 +102,11 @@ int on_context(Body&& body) {
 // The stream behind a handle, null being the default stream of the current context.
 template <class Body>
 int on_stream(aclrtStream handle, Body&& body) {
-  return on_context([&](Context& context) -> int {
-    std::shared_ptr<Stream> stream;
-    if (handle != nullptr) {
-      stream = find_stream(handle);
-    } else {
-      const std::lock_guard lock(context.mutex);
-      stream = context.default_stream;
-    }
-    if (stream != nullptr) return body(*stream);
-    return handle != nullptr ? refuse_dead("stream", handle) : refuse_no_context();
-  });
+  if (!has_current_context()) return refuse_no_context();
+  const std::shared_ptr<Stream> stream =
+      handle != nullptr ? find_stream(handle) : current_default_stream();
+  if (stream != nullptr) return body(*stream);
+  return handle != nullptr ? refuse_dead("stream", handle) : refuse_no_context();
 }
 
 template <class Body>
