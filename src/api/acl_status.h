@@ -53,16 +53,13 @@ inline int to_acl(Status status) { return status == Status::kOutOfMemory ? 20700
 
 // "AclNN_Parameter_Error(EZ1001)" and so on; a runtime code is named itself.
 inline void keep_error_of(int code) {
-  switch (code / 100000) {
-    case 1:
-      if (code / 1000 == 161) return keep_last_error("AclNN_Parameter_Error(EZ1001)");
-      break;
-    case 3:
-      if (code / 1000 == 361) return keep_last_error("AclNN_Runtime_Error(EZ9903)");
-      break;
-    case 5:
-      if (code / 1000 == 561) return keep_last_error("AclNN_Inner_Error(EZ9999)");
-      break;
+  switch (code / 1000) {
+    case 161:
+      return keep_last_error("AclNN_Parameter_Error(EZ1001)");
+    case 361:
+      return keep_last_error("AclNN_Runtime_Error(EZ9903)");
+    case 561:
+      return keep_last_error("AclNN_Inner_Error(EZ9999)");
   }
   char title[32];
   std::snprintf(title, sizeof(title), "ACL_Error(%d)", code);

@@ -40,31 +40,31 @@ struct Vec {
 };
 
 template <typename A>
-HWY_INLINE Vec<A> all(A value) {
+inline NORMGRAD_ALWAYS Vec<A> all(A value) {
   return {hn::Set(Tag<A>(), value)};
 }
 template <typename A>
-HWY_INLINE Vec<A> operator+(Vec<A> a, Vec<A> b) {
+inline NORMGRAD_ALWAYS Vec<A> operator+(Vec<A> a, Vec<A> b) {
   return {hn::Add(a.v, b.v)};
 }
 template <typename A>
-HWY_INLINE Vec<A> operator-(Vec<A> a, Vec<A> b) {
+inline NORMGRAD_ALWAYS Vec<A> operator-(Vec<A> a, Vec<A> b) {
   return {hn::Sub(a.v, b.v)};
 }
 template <typename A>
-HWY_INLINE Vec<A> operator*(Vec<A> a, Vec<A> b) {
+inline NORMGRAD_ALWAYS Vec<A> operator*(Vec<A> a, Vec<A> b) {
   return {hn::Mul(a.v, b.v)};
 }
 template <typename A>
-HWY_INLINE Vec<A> operator/(Vec<A> a, Vec<A> b) {
+inline NORMGRAD_ALWAYS Vec<A> operator/(Vec<A> a, Vec<A> b) {
   return {hn::Div(a.v, b.v)};
 }
 template <typename A>
-HWY_INLINE Vec<A> operator/(A a, Vec<A> b) {
+inline NORMGRAD_ALWAYS Vec<A> operator/(A a, Vec<A> b) {
   return all(a) / b;
 }
 template <typename A>
-HWY_INLINE Vec<A> square_root(Vec<A> a) {
+inline NORMGRAD_ALWAYS Vec<A> square_root(Vec<A> a) {
   return {hn::Sqrt(a.v)};
 }
 // a + b and a - b to the last bit, by the units that multiply: on Zen the units that add also convert
@@ -72,52 +72,52 @@ HWY_INLINE Vec<A> square_root(Vec<A> a) {
 // cycles per 4 elements).
 #if HWY_TARGET == HWY_AVX2
 template <typename A>
-HWY_INLINE Vec<A> plus(Vec<A> a, Vec<A> b) {
+inline NORMGRAD_ALWAYS Vec<A> plus(Vec<A> a, Vec<A> b) {
   return {hn::MulAdd(a.v, hn::Set(Tag<A>(), A{1}), b.v)};
 }
 template <typename A>
-HWY_INLINE Vec<A> minus(Vec<A> a, Vec<A> b) {
+inline NORMGRAD_ALWAYS Vec<A> minus(Vec<A> a, Vec<A> b) {
   return {hn::MulSub(a.v, hn::Set(Tag<A>(), A{1}), b.v)};
 }
 // a*b - c and a*b + c for a and b that f32 has: f64 has their product exactly, so that fusing changes no bit.
 template <typename A>
-HWY_INLINE Vec<A> product_minus(Vec<A> a, Vec<A> b, Vec<A> c) {
+inline NORMGRAD_ALWAYS Vec<A> product_minus(Vec<A> a, Vec<A> b, Vec<A> c) {
   if constexpr (std::is_same_v<A, double>) return {hn::MulSub(a.v, b.v, c.v)};
   return a * b - c;
 }
 template <typename A>
-HWY_INLINE Vec<A> product_plus(Vec<A> a, Vec<A> b, Vec<A> c) {
+inline NORMGRAD_ALWAYS Vec<A> product_plus(Vec<A> a, Vec<A> b, Vec<A> c) {
   if constexpr (std::is_same_v<A, double>) return {hn::MulAdd(a.v, b.v, c.v)};
   return a * b + c;
 }
 #else
 template <typename A>
-HWY_INLINE Vec<A> product_minus(Vec<A> a, Vec<A> b, Vec<A> c) {
+inline NORMGRAD_ALWAYS Vec<A> product_minus(Vec<A> a, Vec<A> b, Vec<A> c) {
   return a * b - c;
 }
 template <typename A>
-HWY_INLINE Vec<A> product_plus(Vec<A> a, Vec<A> b, Vec<A> c) {
+inline NORMGRAD_ALWAYS Vec<A> product_plus(Vec<A> a, Vec<A> b, Vec<A> c) {
   return a * b + c;
 }
 template <typename A>
-HWY_INLINE Vec<A> plus(Vec<A> a, Vec<A> b) {
+inline NORMGRAD_ALWAYS Vec<A> plus(Vec<A> a, Vec<A> b) {
   return a + b;
 }
 template <typename A>
-HWY_INLINE Vec<A> minus(Vec<A> a, Vec<A> b) {
+inline NORMGRAD_ALWAYS Vec<A> minus(Vec<A> a, Vec<A> b) {
   return a - b;
 }
 #endif
 // The first `count` lanes, +0 in the others, whatever stood there.
 template <typename A>
-HWY_INLINE Vec<A> keep_first(Vec<A> a, std::int64_t count) {
+inline NORMGRAD_ALWAYS Vec<A> keep_first(Vec<A> a, std::int64_t count) {
   return {hn::IfThenElseZero(hn::FirstN(Tag<A>(), static_cast<std::size_t>(count)), a.v)};
 }
 
 // A Vec<float> as kWidening Vec<double>: the one of index kPart.
 inline constexpr int kWidening = static_cast<int>(kWidth<float> / kWidth<double>);
 template <int kPart>
-HWY_INLINE Vec<double> widen(Vec<float> a) {
+inline NORMGRAD_ALWAYS Vec<double> widen(Vec<float> a) {
 #if HWY_TARGET == HWY_SCALAR
   return {hn::PromoteTo(Tag<double>(), a.v)};
 #else
@@ -161,7 +161,7 @@ template <typename A, typename T>
 using NarrowTag = Narrow<typename LaneOf<T>::Type, A>;
 
 template <typename A, typename T>
-HWY_INLINE Vec<A> promote(hn::Vec<NarrowTag<A, T>> narrow) {
+inline NORMGRAD_ALWAYS Vec<A> promote(hn::Vec<NarrowTag<A, T>> narrow) {
   const Tag<A> d;
   const Narrow<float, A> d32;
   const auto in_f32 = [&]() NORMGRAD_INLINE {
@@ -183,7 +183,7 @@ HWY_INLINE Vec<A> promote(hn::Vec<NarrowTag<A, T>> narrow) {
 
 // Loads kWidth<A> elements from any address.
 template <typename A, typename T>
-HWY_INLINE Vec<A> load(const T* from) {
+inline NORMGRAD_ALWAYS Vec<A> load(const T* from) {
   const Tag<A> d;
   if constexpr (std::is_same_v<A, T>) {
     return {hn::LoadU(d, from)};
@@ -199,7 +199,7 @@ HWY_INLINE Vec<A> load(const T* from) {
 }
 
 // Rounded to bf16, in the upper half of each 32 bits; the lower half is rubbish.
-HWY_INLINE hn::Vec<hn::RebindToUnsigned<Tag<float>>> bfloat_bits(Vec<float> a) {
+inline NORMGRAD_ALWAYS hn::Vec<hn::RebindToUnsigned<Tag<float>>> bfloat_bits(Vec<float> a) {
   const hn::RebindToUnsigned<Tag<float>> d;
   const auto bits = hn::BitCast(d, a.v);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1u));
@@ -209,7 +209,7 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<Tag<float>>> bfloat_bits(Vec<float> a) {
 
 // A vector of T, rounded once; `put` is how to write it: hn::StoreU, hn::Stream.
 template <typename A, typename T, class Put>
-HWY_INLINE void put_rounded(Vec<A> a, T* to, Put&& put) {
+inline NORMGRAD_ALWAYS void put_rounded(Vec<A> a, T* to, Put&& put) {
   if constexpr (std::is_same_v<A, T>) {
     put(a.v, Tag<A>(), to);
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128  // Highway's own clamp what overflows f32
@@ -234,19 +234,19 @@ HWY_INLINE void put_rounded(Vec<A> a, T* to, Put&& put) {
 }
 // To any address.
 template <typename A, typename T>
-HWY_INLINE void store(Vec<A> a, T* to) {
+inline NORMGRAD_ALWAYS void store(Vec<A> a, T* to) {
   put_rounded(a, to, [](auto v, auto d, auto* at) NORMGRAD_INLINE { hn::StoreU(v, d, at); });
 }
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
 // Whether f32 has these numbers, or their neighbours, as normal ones; not for NaN.
-HWY_INLINE bool all_normal_in_f32(Vec<double> a) {
+inline NORMGRAD_ALWAYS bool all_normal_in_f32(Vec<double> a) {
   const Tag<double> d;
   return hn::AllTrue(d,
                      hn::Or(hn::Ge(hn::Abs(a.v), hn::Set(d, 0x1p-126)), hn::Eq(a.v, hn::Zero(d))));
 }
 // cpu::round_to_odd of numbers that are normal in f32: digits that it has no room for are dropped and leave their mark
 // in the last one kept.
-HWY_INLINE hn::Vec<Narrow<float, double>> round_to_odd(Vec<double> a) {
+inline NORMGRAD_ALWAYS hn::Vec<Narrow<float, double>> round_to_odd(Vec<double> a) {
   constexpr std::uint64_t kLast = std::uint64_t{1} << 29;
   const hn::RebindToUnsigned<Tag<double>> d;
   const auto bits = hn::BitCast(d, a.v);
@@ -259,7 +259,7 @@ HWY_INLINE hn::Vec<Narrow<float, double>> round_to_odd(Vec<double> a) {
 #endif
 // Two vectors side by side.
 template <typename A, typename T>
-HWY_INLINE void store2(Vec<A> a, Vec<A> b, T* to) {
+inline NORMGRAD_ALWAYS void store2(Vec<A> a, Vec<A> b, T* to) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
   if constexpr (std::is_same_v<A, double> && sizeof(T) == 2) {
     if (all_normal_in_f32(a) && all_normal_in_f32(b)) {
@@ -281,14 +281,14 @@ HWY_INLINE void store2(Vec<A> a, Vec<A> b, T* to) {
 // Past the cache, to an address aligned to 16 bytes. End with stream_fence(). Highway writes whole
 // 16 bytes however short the vector is, so shorter ones go the ordinary way.
 template <typename A, typename T>
-HWY_INLINE void stream(Vec<A> a, T* to) {
+inline NORMGRAD_ALWAYS void stream(Vec<A> a, T* to) {
   if constexpr (kWidth<A> * sizeof(T) >= 16) {
     put_rounded(a, to, [](auto v, auto d, auto* at) NORMGRAD_INLINE { hn::Stream(v, d, at); });
   } else {
     store(a, to);
   }
 }
-HWY_INLINE void stream_fence() { hwy::FlushStream(); }
+inline NORMGRAD_ALWAYS void stream_fence() { hwy::FlushStream(); }
 
 #if HWY_TARGET == HWY_AVX2
 // bf16 as pairs of vectors, one of the even and one of the odd elements: no element changes its place within its 32
@@ -298,21 +298,21 @@ inline constexpr bool kAlternates = std::is_same_v<T, BFloat>&& std::is_same_v<A
 
 using PairBits = hn::Vec<hn::RebindToUnsigned<Tag<float>>>;
 template <int kOdd>
-HWY_INLINE Vec<float> alternate_of(PairBits both) {
+inline NORMGRAD_ALWAYS Vec<float> alternate_of(PairBits both) {
   const Tag<float> d;
   const hn::RebindToUnsigned<Tag<float>> d32;
   if constexpr (kOdd == 1) return {hn::BitCast(d, hn::And(both, hn::Set(d32, 0xFFFF0000u)))};
   return {hn::BitCast(d, hn::ShiftLeft<16>(both))};
 }
 template <int kOdd>
-HWY_INLINE Vec<float> load_alternate(const BFloat* from) {
+inline NORMGRAD_ALWAYS Vec<float> load_alternate(const BFloat* from) {
   const hn::RebindToUnsigned<Tag<float>> d32;
   return alternate_of<kOdd>(hn::LoadU(d32, reinterpret_cast<const std::uint32_t*>(from)));
 }
 // A NaN must have nothing in the lower half of its bits, or rounding might carry it away. So have those of bf16 inputs
 // and of invalid operations; weights and statistics lose theirs when they are read.
-HWY_INLINE hn::Vec<hn::Repartition<std::uint16_t, Tag<float>>> rounded_pair(Vec<float> even,
-                                                                            Vec<float> odd) {
+inline NORMGRAD_ALWAYS hn::Vec<hn::Repartition<std::uint16_t, Tag<float>>> rounded_pair(
+    Vec<float> even, Vec<float> odd) {
   const hn::RebindToUnsigned<Tag<float>> d;
   const hn::Repartition<std::uint16_t, Tag<float>> d16;
   const auto rounded = [&](Vec<float> a) NORMGRAD_INLINE {
@@ -325,7 +325,7 @@ HWY_INLINE hn::Vec<hn::Repartition<std::uint16_t, Tag<float>>> rounded_pair(Vec<
   return hn::OddEven(high, low);
 }
 template <bool kStreamed = false>
-HWY_INLINE void store_alternate(Vec<float> even, Vec<float> odd, BFloat* to) {
+inline NORMGRAD_ALWAYS void store_alternate(Vec<float> even, Vec<float> odd, BFloat* to) {
   const hn::Repartition<std::uint16_t, Tag<float>> d16;
   const auto both = rounded_pair(even, odd);
   if constexpr (kStreamed) {
@@ -335,7 +335,7 @@ HWY_INLINE void store_alternate(Vec<float> even, Vec<float> odd, BFloat* to) {
   }
 }
 // The elements of a pair in their order.
-HWY_INLINE void put_in_order(Vec<float>& even, Vec<float>& odd) {
+inline NORMGRAD_ALWAYS void put_in_order(Vec<float>& even, Vec<float>& odd) {
   const Tag<float> d;
   const auto lower = hn::InterleaveLower(d, even.v, odd.v);
   const auto upper = hn::InterleaveUpper(d, even.v, odd.v);
