@@ -1,5 +1,5 @@
-// Handles that the registry knows are looked up there, in a visit, as every entry point does. The others are found by the
-// cheapest call that takes one, less a call that takes none: an upper bound, since that call goes on to use the object.
+// Most handles that the registry knows are looked up there, in a visit, as every entry point does. The others are found by
+// the cheapest call that takes one, less a call that takes none: an upper bound, since that call goes on to use the object.
 #include "handle_checks.h"
 
 #include <algorithm>
@@ -33,6 +33,8 @@ struct Kind {
   int (*destroy)(void*);
   bool (*check)(void*);     // true: alive
   bool (*baseline)(void*);  // to take off; null: nothing
+  bool gains_owner =
+      false;  // who finds one writes to it, and so waits for memory and for other finders
 };
 
 template <HandleKind kind>
@@ -135,7 +137,7 @@ const Kind kKinds[] = {
        std::int32_t id = 0;
        return aclrtStreamGetId(h, &id) == 0;
      },
-     call_without_handle},
+     call_without_handle, true},
     {"aclrtEvent", 100000,
      [] {
        aclrtEvent made = nullptr;
@@ -147,7 +149,7 @@ const Kind kKinds[] = {
        auto status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
        return aclrtQueryEventStatus(h, &status) == 0;
      },
-     call_without_handle},
+     call_without_handle, true},
     {"aclrtContext", 1000,
      [] {
        aclrtContext before = nullptr, made = nullptr;
@@ -237,12 +239,13 @@ bool print_kind(const Kind& kind) {
     Handles handles(count);
     std::generate(handles.begin(), handles.end(), kind.create);
     std::shuffle(handles.begin(), handles.end(), std::mt19937(7));
-    // The bar is for the first, while caches hold what is looked for: of the others, memory takes the time.
     const Cost alone = cost_in_one_thread(kind, handles);
     const Cost beside_another = cost_in_two_threads(kind, handles);
     std::printf("  %6.1f  %6.1f", alone.nanoseconds, beside_another.nanoseconds);
-    met = met && alone.all_alive && beside_another.all_alive &&
-          (count > kMostInCaches || alone.nanoseconds <= kBarNanoseconds);
+    met = met && alone.all_alive && beside_another.all_alive;
+    const bool is_judged_alone = !kind.gains_owner || count <= kMostInCaches;
+    met = met && (!is_judged_alone || alone.nanoseconds <= kBarNanoseconds);
+    met = met && (kind.gains_owner || beside_another.nanoseconds <= kBarNanoseconds);
     aclrtSetDevice(0);  // whichever context the checks left
     for (void* handle : handles) met = kind.destroy(handle) == 0 && met;
     aclrtResetDevice(0);
@@ -261,7 +264,7 @@ bool print_handle_checks() {
       kRounds, "", "10", "1000", "100000");
   bool met = true;
   for (const Kind& kind : kKinds) met = print_kind(kind) && met;
-  std::printf("bar %.0f ns in one thread with up to %zu alive: %s\n", kBarNanoseconds,
-              kMostInCaches, met ? "met" : "MISSED");
+  std::printf("bar %.0f ns (streams and events: in one thread, up to %zu alive): %s\n",
+              kBarNanoseconds, kMostInCaches, met ? "met" : "MISSED");
   return met;
 }

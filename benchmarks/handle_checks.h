@@ -2,7 +2,7 @@
 #ifndef BENCHMARKS_HANDLE_CHECKS_H
 #define BENCHMARKS_HANDLE_CHECKS_H
 
-// Prints a line per kind of handle. True if none costs more than the bar. Needs a device that is set.
+// Prints a line per kind of handle. True if the bar is met, as its line says. Needs a device that is set.
 bool print_handle_checks();
 
 #endif

@@ -4,8 +4,8 @@ usage: coverage.py BUILD-DIRECTORY
 
 A kernel's text becomes many functions: a line, and a branch of it, is reached if one of them reaches it. Functions in
 which a line has different numbers of branches (if constexpr) count each on their own. Of a lambda in a template g++ 12
-does not say where it ends, and gcov lists what all its copies have on a line under no function's name: that counts as
-one decision, which goes both ways if it does so in the copies together. Branches that only an exception takes are no
+does not say where it ends, and gcov lists what all its copies have on a line under no function's name: all conditions
+there count as one decision, which goes both ways if they together do. Branches that only an exception takes are no
 decisions and do not count. Exit code 1: a bar is missed.
 """
 

@@ -39,16 +39,20 @@ int most_threads() { return std::max(64, omp_get_num_procs()); }
 // The last team of this thread: OpenMP keeps its members for the next one, and ends those that a smaller team leaves out.
 // A forked child asks for no team, so it need not forget.
 constinit thread_local int last_team = 1;
+constinit thread_local int smaller_in_a_row =
+    0;  // how often fewer would have done, without a break
 
-// Members that OpenMP would have to create are asked of the system first, and a team is as large as that allows. It does
-// not shrink for fewer blocks, since the next one would have to create threads again. What is left to chance: that
-// another takes the threads between the two, that the caller's own OpenMP code has had a smaller team on this thread
-// since, and stacks larger than the default (OMP_STACKSIZE) in little memory.
+// Members that OpenMP would have to create are asked of the system first, and a team is as large as that allows. It
+// shrinks for fewer blocks only when that goes on for long, since the next one would have to create threads again. What
+// is left to chance: that another takes the threads between the two, that the caller's own OpenMP code has had a smaller
+// team on this thread since, and stacks larger than the default (OMP_STACKSIZE) in little memory.
 int team_for(std::int64_t blocks) {
   const int most = std::min({threads(), most_threads(), omp_get_thread_limit()});
   const int wanted = static_cast<int>(std::min<std::int64_t>(most, blocks));
-  if (wanted <= last_team) return std::min(most, last_team);
-  return last_team + cpu::spare_threads(wanted - last_team);
+  constexpr int kLong = 32;
+  smaller_in_a_row = wanted < last_team ? smaller_in_a_row + 1 : 0;
+  if (wanted > last_team) return last_team + cpu::spare_threads(wanted - last_team);
+  return smaller_in_a_row < kLong ? std::min(most, last_team) : wanted;
 }
 
 // Below this, waking a second thread costs more than it saves (about 3 us against 0.5 ns per
@@ -59,8 +63,9 @@ constexpr std::int64_t kElementsWorthThreads = 32768;
 // it finds in its cache what it left there. Then it helps the others.
 class Shares {
  public:
+  // Threads beyond the number of blocks have nothing to do.
   Shares(std::int64_t blocks, int team)
-      : count_(static_cast<int>(std::min<std::int64_t>({team, kMost, blocks}))) {
+      : blocks_(blocks), count_(static_cast<int>(std::min<std::int64_t>({team, kMost, blocks}))) {
     for (int s = 0; s < count_; ++s) {
       share_[s].begin = blocks * s / count_;
       share_[s].next.store(share_[s].begin, std::memory_order_relaxed);
@@ -68,6 +73,7 @@ class Shares {
     }
   }
   void work(int thread, cpu::Order order, cpu::Task task, void* context) {
+    if (thread >= blocks_) return;
     for (int s = 0; s < count_; ++s) {
       Share& share = share_[(thread + s) % count_];
       for (;;) {
@@ -89,7 +95,8 @@ class Shares {
     std::atomic<std::int64_t> next;
     std::int64_t begin, end;
   };
-  int count_;
+  const std::int64_t blocks_;
+  const int count_;
   Share share_[kMost];
 };
 

@@ -36,12 +36,12 @@ struct Current {
 constinit thread_local Current current;
 constinit thread_local int user_functions = 0;
 
-// Only in a Visit.
+// Only in a Visit. It may have no owner any more, on its way to end_context().
 bool is_current_live() {
   return is_live(current.context, Context::kKind) && current.context->serial == current.serial;
 }
 
-// When nobody owns it; another thread may be looking it up as its current one.
+// When nobody owns it; another thread may be looking it up.
 void end_context(Context* context) {
   unregister_handle(context, Context::kKind);
   retire_object(context);
@@ -64,14 +64,14 @@ void end(Stream& stream, WorkFailure* failure) {
   if (failure->code == ACL_SUCCESS) *failure = of_stream;
 }
 
-// Two steps: every handle is dead before the first stream is waited for. Allocates nothing.
+// Of a context that is closed: nothing more comes into its books. Two steps: every handle is dead before the first stream
+// is waited for. Allocates nothing.
 void close(Context& context, WorkFailure* failure) {
   std::map<const void*, std::shared_ptr<Event>> ended;
   std::map<const void*, std::shared_ptr<Stream>> streams;
   std::shared_ptr<Stream> default_stream;
   {
     const std::lock_guard lock(context.mutex);
-    context.closed = true;
     ended.swap(context.events);
     streams.swap(context.streams);
     default_stream.swap(context.default_stream);
@@ -144,6 +144,7 @@ bool release_context(const std::shared_ptr<Context>& context, WorkFailure* failu
   {
     const std::lock_guard lock(books().mutex);
     if (books().contexts.erase(context.get()) == 0) return false;
+    context->closed = true;
   }
   close(*context, failure);
   return true;
@@ -194,8 +195,9 @@ Event::~Event() { events().unpublish(this); }
 bool publish_event(const std::shared_ptr<Event>& event, Context& context) {
   events().publish(*event);
   const std::lock_guard lock(context.mutex);
-  if (!context.closed) context.events.emplace(event.get(), event);
-  return !context.closed;
+  const bool open = !context.closed;
+  if (open) context.events.emplace(event.get(), event);
+  return open;
 }
 
 // These two allocate nothing: what is to be released can be released when memory has run out.

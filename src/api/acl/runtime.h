@@ -39,7 +39,7 @@ struct Context : std::enable_shared_from_this<Context> {
   const std::uint64_t serial;  // no other context ever has it
   const int device;
   const bool is_primary;             // the device's default context
-  std::atomic<bool> closed = false;  // its handle is dead; changes under the lock
+  std::atomic<bool> closed = false;  // its handle is dead; set before the books are emptied
   Mutex mutex;                       // of what follows
   // Found by its handle (find_stream) if and only if it is here: both change under the lock.
   std::shared_ptr<Stream> default_stream;
@@ -102,11 +102,13 @@ int on_context(Body&& body) {
 // The stream behind a handle, null being the default stream of the current context.
 template <class Body>
 int on_stream(aclrtStream handle, Body&& body) {
+  if (handle == nullptr) {
+    const std::shared_ptr<Stream> stream = current_default_stream();
+    return stream != nullptr ? body(*stream) : refuse_no_context();
+  }
   if (!has_current_context()) return refuse_no_context();
-  const std::shared_ptr<Stream> stream =
-      handle != nullptr ? find_stream(handle) : current_default_stream();
-  if (stream != nullptr) return body(*stream);
-  return handle != nullptr ? refuse_dead("stream", handle) : refuse_no_context();
+  const std::shared_ptr<Stream> stream = find_stream(handle);
+  return stream != nullptr ? body(*stream) : refuse_dead("stream", handle);
 }
 
 template <class Body>
