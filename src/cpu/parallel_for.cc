@@ -39,8 +39,7 @@ int most_threads() { return std::max(64, omp_get_num_procs()); }
 // The last team of this thread: OpenMP keeps its members for the next one, and ends those that a smaller team leaves out.
 // A forked child asks for no team, so it need not forget.
 constinit thread_local int last_team = 1;
-constinit thread_local int smaller_in_a_row =
-    0;  // how often fewer would have done, without a break
+constinit thread_local int smaller_in_a_row = 0;  // calls for which fewer would have done
 
 // Members that OpenMP would have to create are asked of the system first, and a team is as large as that allows. It
 // shrinks for fewer blocks only when that goes on for long, since the next one would have to create threads again. What
