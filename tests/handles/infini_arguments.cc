@@ -184,7 +184,7 @@ std::vector<Argument> of_streams() {
 
 // A CPU has no graphs and no capture: whatever the handle, that is the answer.
 std::vector<Argument> of_graphs() {
-  constexpr int kNone = INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED;
+  static constexpr int kNone = INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED;
   const auto argument = [](const char* function, const char* name, int (*call)(void*)) {
     return Argument{function, name, {}, kNone, kNone, [call](Zoo&, void* h) { return call(h); }};
   };
