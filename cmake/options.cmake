@@ -20,6 +20,17 @@ if(NORMGRAD_SANITIZE)
   target_link_options(normgrad_options INTERFACE -fsanitize=${NORMGRAD_SANITIZE})
 endif()
 
+# For every test's program. ThreadSanitizer learns of OpenMP's barriers from Archer, which lies beside libomp, and must not
+# look into libomp itself. It ends a child of fork that starts a thread, unless it is told not to.
+set(sanitizer_environment)
+if(NORMGRAD_SANITIZE STREQUAL thread)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-resource-dir
+    OUTPUT_VARIABLE resources OUTPUT_STRIP_TRAILING_WHITESPACE)
+  find_library(NORMGRAD_ARCHER archer HINTS ${resources}/../.. REQUIRED)
+  set(sanitizer_environment OMP_TOOL_LIBRARIES=${NORMGRAD_ARCHER}
+    TSAN_OPTIONS=ignore_noninstrumented_modules=1:die_after_fork=0)
+endif()
+
 # For the text of src/, also where a test includes it, and for the fuzz targets: checks that would cost the tests half of
 # their compile time. Undefined behaviour, but for enums: a C caller may pass any number, and our entry points answer it.
 # What the tests reach (gcov); threads count together.
