@@ -1,6 +1,13 @@
 // mean = sum(x)/M;  var = sum((x - mean)^2)/M;  s = 1/sqrt(var + eps), or as given;
 // y = (x - mean)*(s*w) + b;  running := (1 - momentum)*running + momentum*new, new the mean and the
 // unbiased variance sum((x - mean)^2)/(M - 1).
+//
+// The scale of y is |x_hat*w| + |b| as long as f64 has the sum of x exactly. Else the mean itself is off, by up to 2^9
+// roundings of a sum of |x| (a lane of a chunk adds 256 terms, and folds): 2^-44*mean(|x|), which no x - mean shows.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
 #include "reference/forward.h"
 
 namespace reference {
@@ -10,7 +17,16 @@ struct Channel {
   std::vector<std::size_t> index;  // of its elements, in logical order
   Quad w = 1, b = 0, mean = 0, s = 1;
   Quad size_x = 0, squares = 0;  // sum(|x|), sum((x - mean)^2)
+  bool sum_is_exact = true;      // in f64, in any order
 };
+
+// x is a multiple of 2 to this power.
+int last_binade(double x) {
+  int exponent = 0;
+  const double digits = std::frexp(x, &exponent);
+  const auto whole = static_cast<std::int64_t>(std::ldexp(digits, 53));
+  return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(whole));
+}
 
 Channel read_channel(const ForwardNorm& in, std::size_t c) {
   Channel out;
@@ -27,10 +43,13 @@ Channel read_channel(const ForwardNorm& in, std::size_t c) {
 void compute_statistics(const ForwardNorm& in, Channel& channel) {
   Quad sum = 0;
   const Quad m = static_cast<double>(channel.index.size());
+  int last = 1024;
   for (const std::size_t i : channel.index) {
     sum += in.x[i];
     channel.size_x += magnitude(in.x[i]);
+    if (in.x[i] != 0 && std::isfinite(in.x[i])) last = std::min(last, last_binade(in.x[i]));
   }
+  channel.sum_is_exact = channel.size_x <= std::ldexp(1.0, std::min(last + 53, 1023));
   channel.mean = sum / m;
   for (const std::size_t i : channel.index) {
     const Quad centred = in.x[i] - channel.mean;
@@ -63,9 +82,12 @@ void set_statistics(const ForwardNorm& in, std::size_t c, const Channel& channel
 }
 
 void set_y(const ForwardNorm& in, const Channel& channel, Forward& out) {
+  const Quad m = static_cast<double>(channel.index.size());
+  const Quad off = channel.sum_is_exact ? Quad{0} : channel.size_x / m / 16;  // of the mean
   for (const std::size_t i : channel.index) {
     const Quad centred = in.x[i] - channel.mean, term = centred * (channel.s * channel.w);
-    out.y.set(i, term + channel.b, magnitude(term) + magnitude(channel.b));
+    out.y.set(i, term + channel.b,
+              magnitude(term) + magnitude(channel.b) + magnitude(off * channel.s * channel.w));
     for (const Quad value : {Quad{in.x[i]}, centred, centred * channel.s}) out.seen.note(value);
   }
   out.seen.note(channel.w);
