@@ -80,8 +80,11 @@ void gather_channel(const Parts& in, Outputs& out) {
   double n = 0, sum = 0, squares = 0;
   for (std::size_t w = 0; w < in.devices; ++w) n += in.count(w), sum += in.count(w) * in.mean(w);
   const double mean = sum / n;
+  double rest = 0;
+  for (std::size_t w = 0; w < in.devices; ++w) rest += in.count(w) * (in.mean(w) - mean);
+  rest = std::isfinite(rest / n) ? rest / n : 0;
   for (std::size_t w = 0; w < in.devices; ++w) {
-    const double distance = in.mean(w) - mean;
+    const double distance = (in.mean(w) - mean) - rest;
     squares += in.count(w) * (in.var(w) + distance * distance);
   }
   const bool empty = in.devices == 0;

@@ -81,9 +81,13 @@ class Gather {
     double sum = 0;
     for (std::int64_t w = 0; w < devices(); ++w) sum += count(w) * at(kMean, w, channel);
     const double mean = sum / n_;
+    // What rounding left of the mean: squared, it would count as variance where means are far from 0 and alike.
+    double rest = 0;
+    for (std::int64_t w = 0; w < devices(); ++w) rest += count(w) * (at(kMean, w, channel) - mean);
+    rest = std::isfinite(rest / n_) ? rest / n_ : 0;
     double squares = 0;
     for (std::int64_t w = 0; w < devices(); ++w) {
-      const double distance = at(kMean, w, channel) - mean;
+      const double distance = (at(kMean, w, channel) - mean) - rest;
       squares += count(w) * (var_of(at(kRstd, w, channel), plan_.eps) + distance * distance);
     }
     store(channel, mean, rstd_of(squares / n_, plan_.eps));
