@@ -2,8 +2,8 @@
 // y = (x - mean)*(s*w) + b;  running := (1 - momentum)*running + momentum*new, new the mean and the
 // unbiased variance sum((x - mean)^2)/(M - 1).
 //
-// The scale of y is |x_hat*w| + |b| as long as f64 has the sum of x exactly. Else the mean itself is off, by up to 2^9
-// roundings of a sum of |x| (a lane of a chunk adds 256 terms, and folds): 2^-44*mean(|x|), which no x - mean shows.
+// f64 may not have the sum of x exactly. Then the mean is off by up to as many roundings of mean(|x|) as a lane of a chunk
+// of 4096 elements adds, and folds; where x - mean is not far larger than that, y is not promised its bound.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -82,12 +82,13 @@ void set_statistics(const ForwardNorm& in, std::size_t c, const Channel& channel
 }
 
 void set_y(const ForwardNorm& in, const Channel& channel, Forward& out) {
-  const Quad m = static_cast<double>(channel.index.size());
-  const Quad off = channel.sum_is_exact ? Quad{0} : channel.size_x / m / 16;  // of the mean
+  const double m = static_cast<double>(channel.index.size());
+  const Quad mean_error = std::min(m, 4096.0) + 16;  // in units of 2^-53*mean(|x|)
+  const Quad least = channel.sum_is_exact ? Quad{0} : mean_error * 0x1p-13 * channel.size_x / m;
   for (const std::size_t i : channel.index) {
     const Quad centred = in.x[i] - channel.mean, term = centred * (channel.s * channel.w);
-    out.y.set(i, term + channel.b,
-              magnitude(term) + magnitude(channel.b) + magnitude(off * channel.s * channel.w));
+    out.y.set(i, term + channel.b, magnitude(term) + magnitude(channel.b));
+    out.y.unpromised[i] = magnitude(centred) < least;
     for (const Quad value : {Quad{in.x[i]}, centred, centred * channel.s}) out.seen.note(value);
   }
   out.seen.note(channel.w);

@@ -13,8 +13,9 @@ namespace reference {
 
 struct Expected {
   std::vector<Quad> value, scale;
+  std::vector<bool> unpromised;  // elements that no f64 arithmetic keeps within the bound
 
-  explicit Expected(std::size_t size = 0) : value(size), scale(size) {}
+  explicit Expected(std::size_t size = 0) : value(size), scale(size), unpromised(size) {}
   void set(std::size_t i, Quad r, Quad T) { value[i] = r, scale[i] = T; }
   void add(std::size_t i, Quad term) { value[i] += term, scale[i] += magnitude(term); }
 };
