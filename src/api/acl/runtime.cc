@@ -1,6 +1,7 @@
 #include "api/acl/runtime.h"
 
 #include "api/acl/report.h"
+#include "api/live_handle.h"
 #include "core/environment.h"
 #include "core/live_objects.h"
 
@@ -123,9 +124,8 @@ void set_current_context(const std::shared_ptr<Context>& context) {
 
 std::shared_ptr<Context> find_context(aclrtContext handle) {
   const Visit visit;
-  if (!is_live(handle, Context::kKind)) return nullptr;
-  auto* const found = static_cast<Context*>(handle);
-  return !found->closed ? found->weak_from_this().lock() : nullptr;
+  auto* const found = live<Context>(handle);
+  return found != nullptr && !found->closed ? found->weak_from_this().lock() : nullptr;
 }
 
 std::vector<std::shared_ptr<Context>> all_contexts() {
