@@ -39,7 +39,8 @@ constinit thread_local int user_functions = 0;
 
 // Only in a Visit. It may have no owner any more, on its way to end_context().
 bool is_current_live() {
-  return is_live(current.context, Context::kKind) && current.context->serial == current.serial;
+  return is_live(current.context, Context::kKind) && current.context->serial == current.serial &&
+         !current.context->closed;
 }
 
 // When nobody owns it; another thread may be looking it up.

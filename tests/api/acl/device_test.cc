@@ -122,6 +122,23 @@ TEST_F(AclTest, ContextOwnsItsStreamsAndEvents) {
   EXPECT_TRUE(refused(107017, aclrtDestroyEvent(event), "aclrtDestroyEvent", "event"));
 }
 
+// Not even while the destroyer waits for the context's streams.
+TEST_F(AclTest, ContextThatIsBeingDestroyedIsNobodysCurrentOne) {
+  aclrtContext primary = nullptr;
+  aclrtContext context = nullptr;
+  EXPECT_EQ(aclrtGetCurrentContext(&primary), ACL_SUCCESS);
+  EXPECT_EQ(aclrtCreateContext(&context, 0), ACL_SUCCESS);
+  Hold hold(new_stream());
+  std::thread destroyer([&] { EXPECT_EQ(aclrtDestroyContext(context), ACL_SUCCESS); });
+  while (aclrtSetCurrentContext(context) == ACL_SUCCESS) std::this_thread::yield();
+  aclrtContext current = nullptr;
+  EXPECT_TRUE(
+      refused(107002, aclrtGetCurrentContext(&current), "aclrtGetCurrentContext", "context"));
+  hold.let_go();
+  destroyer.join();
+  EXPECT_EQ(aclrtSetCurrentContext(primary), ACL_SUCCESS);
+}
+
 TEST_F(AclTest, ResetByForceTakesTheContextFromEveryThread) {
   std::promise<void> set;
   std::promise<void> reset;
