@@ -23,7 +23,7 @@ endif()
 # For every test's program. ThreadSanitizer learns of OpenMP's barriers from Archer, which lies beside libomp, and must not
 # look into libomp itself. It ends a child of fork that starts a thread, unless it is told not to.
 set(sanitizer_environment)
-if(NORMGRAD_SANITIZE STREQUAL thread)
+if(NORMGRAD_SANITIZE STREQUAL thread AND NORMGRAD_TESTS)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-resource-dir
     OUTPUT_VARIABLE resources OUTPUT_STRIP_TRAILING_WHITESPACE)
   find_library(NORMGRAD_ARCHER archer HINTS ${resources}/../.. REQUIRED)
