@@ -12,8 +12,8 @@ namespace ops_test {
 
 struct Tally {
   std::size_t cases = 0, elements = 0;
-  std::size_t by_model = 0;           // cases outside the promised range, held to the model's bits
-  std::size_t elements_by_model = 0;  // the same of other cases
+  std::size_t by_model = 0;    // cases outside the promised range, held to the model's bits
+  std::size_t with_slack = 0;  // elements beyond the bound, by no more than Expected::slack
   std::map<std::string, double>
       worst;  // error in units of the allowance, by operator, data type and output
 

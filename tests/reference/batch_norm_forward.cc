@@ -3,7 +3,7 @@
 // unbiased variance sum((x - mean)^2)/(M - 1).
 //
 // f64 may not have the sum of x exactly. Then the mean is off by up to as many roundings of mean(|x|) as a lane of a chunk
-// of 4096 elements adds, and folds; where x - mean is not far larger than that, y is not promised its bound.
+// of 4096 elements adds, and folds; where x - mean is not 2^40 times that, y has this as slack.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Channel {
   std::vector<std::size_t> index;  // of its elements, in logical order
   Quad w = 1, b = 0, mean = 0, s = 1;
   Quad size_x = 0, squares = 0;  // sum(|x|), sum((x - mean)^2)
-  bool sum_is_exact = true;      // in f64, in any order
+  Quad mean_error = 0;           // at most; 0: the sum is exact in f64, in any order
 };
 
 // x is a multiple of 2 to this power.
@@ -49,8 +49,11 @@ void compute_statistics(const ForwardNorm& in, Channel& channel) {
     channel.size_x += magnitude(in.x[i]);
     if (in.x[i] != 0 && std::isfinite(in.x[i])) last = std::min(last, last_binade(in.x[i]));
   }
-  channel.sum_is_exact = channel.size_x <= std::ldexp(1.0, std::min(last + 53, 1023));
   channel.mean = sum / m;
+  if (channel.size_x > std::ldexp(1.0, std::min(last + 53, 1023))) {
+    const double roundings = std::min(static_cast<double>(channel.index.size()), 4096.0) + 16;
+    channel.mean_error = roundings * 0x1p-53 * channel.size_x / m;
+  }
   for (const std::size_t i : channel.index) {
     const Quad centred = in.x[i] - channel.mean;
     channel.squares += centred * centred;
@@ -82,13 +85,12 @@ void set_statistics(const ForwardNorm& in, std::size_t c, const Channel& channel
 }
 
 void set_y(const ForwardNorm& in, const Channel& channel, Forward& out) {
-  const double m = static_cast<double>(channel.index.size());
-  const Quad mean_error = std::min(m, 4096.0) + 16;  // in units of 2^-53*mean(|x|)
-  const Quad least = channel.sum_is_exact ? Quad{0} : mean_error * 0x1p-13 * channel.size_x / m;
   for (const std::size_t i : channel.index) {
     const Quad centred = in.x[i] - channel.mean, term = centred * (channel.s * channel.w);
     out.y.set(i, term + channel.b, magnitude(term) + magnitude(channel.b));
-    out.y.unpromised[i] = magnitude(centred) < least;
+    if (magnitude(centred) < channel.mean_error * 0x1p40) {
+      out.y.slack[i] = channel.mean_error * magnitude(channel.s * channel.w);
+    }
     for (const Quad value : {Quad{in.x[i]}, centred, centred * channel.s}) out.seen.note(value);
   }
   out.seen.note(channel.w);

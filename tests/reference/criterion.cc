@@ -44,10 +44,11 @@ double ulp(Quad r, Format format) {
   return std::ldexp(1.0, exponent - f.precision + 1);
 }
 
-Verdict within_bound(double y, Quad r, Quad T, Format output, Format data, Output which) {
+Verdict within_bound(double y, Quad r, Quad T, Format output, Format data, Output which,
+                     Quad further) {
   if (!is_finite(r)) return {same_class(y, r), 0, 0};
   if (std::isnan(y)) return {};
-  const Quad max = largest(output), slack = Quad{relative_error(data, which)} * T;
+  const Quad max = largest(output), slack = Quad{relative_error(data, which)} * T + further;
   const Quad towards_y = y > 0 ? r : -r;  // T may be so large that the sign of r is open
   if (std::isinf(y)) return {towards_y > max - slack, 0, 0};
   if (magnitude(y) == max && towards_y > max) {

@@ -14,14 +14,15 @@ enum class Output { kElement, kSum, kStatistic };
 struct Verdict {
   bool pass = false;
   double error = 0;      // |y - r|; 0 where classes, not distances, are compared
-  double allowance = 0;  // 1/2 ulp(r) + c*T
+  double allowance = 0;  // 1/2 ulp(r) + c*T, and what else is allowed
 
   double used() const { return allowance > 0 ? error / allowance : 0; }
 };
 
 // y: the element as stored. r: the exact result. T: its scale (gradients.h). data: the format of dy
-// and x.
-Verdict within_bound(double y, Quad r, Quad T, Format output, Format data, Output which);
+// and x. further: what else is allowed (Expected::slack).
+Verdict within_bound(double y, Quad r, Quad T, Format output, Format data, Output which,
+                     Quad further = 0);
 
 // 2^(max(floor(log2 |r|), emin) - p + 1), r finite.
 double ulp(Quad r, Format format);
