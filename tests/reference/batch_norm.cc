@@ -54,9 +54,11 @@ void set_dx(const ChannelNorm& in, const Channel& channel, const Sums& sums, Qua
       dx.set(i, dy * (s * channel.w), magnitude(dy * s * channel.w));
       continue;
     }
+    const Quad size_m = magnitude(m);  // given counts may be anything
     dx.set(i, (channel.w * s) * ((dy - sums.g / m) - centred * (s * dw / m)),
-           magnitude(channel.w * s) * (magnitude(dy) + sums.size_g / m +
-                                       magnitude(centred * s) * (magnitude(s) * sums.size_gx / m)));
+           magnitude(channel.w * s) *
+               (magnitude(dy) + sums.size_g / size_m +
+                magnitude(centred * s) * (magnitude(s) * sums.size_gx / size_m)));
   }
 }
 
