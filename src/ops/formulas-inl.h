@@ -19,10 +19,17 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "cpu/target-inl.h"
 
 NORMGRAD_TARGET_BEGIN
+
+// A constant in arithmetic type A. A NaN becomes the plain one: see store_alternate().
+template <typename A>
+inline A constant(double value) {
+  return std::isnan(value) ? std::numeric_limits<A>::quiet_NaN() : static_cast<A>(value);
+}
 
 // x - mean. A mean may have more digits than the arithmetic: mean + mean_low is then the whole of
 // it. Close to the mean, where the lost digits would count, the first difference is exact.
@@ -136,6 +143,22 @@ struct RmsNormOfRstd : RmsNorm {
   template <class V>
   static NORMGRAD_ALWAYS void finish(const std::array<V, 1>& sums, V n, RowMap<V>& map) {
     set_c2(sums[0], n, map);
+  }
+};
+
+// Forward. kCentres: there is a mean, and b.
+struct LayerNormY {
+  static constexpr bool kCentres = true;
+  template <class V>
+  static NORMGRAD_ALWAYS V value(V x, V w, V b, const RowMap<V>& map) {
+    return centred(x, map.mean, map.mean_low) * map.rstd * w + b;
+  }
+};
+struct RmsNormY {
+  static constexpr bool kCentres = false;
+  template <class V>
+  static NORMGRAD_ALWAYS V value(V x, V w, const RowMap<V>& map) {
+    return x * map.rstd * w;
   }
 };
 

@@ -87,14 +87,18 @@ Format statistic_format(Random& random, Format data) {
   return random.pick({data, Format::kF32, Format::kF64});
 }
 
-void share_dx(Random& random, Problem& p) {
-  if (!p.has(kDx) || !random.one_in(3)) return;
-  const Slot slot = random.one_in(2) ? kDy : p.has(kX) ? kX : kXHat;
+// The big output in the place of an input whose elements have addresses of their own.
+void put_in_place(Problem& p, Slot slot) {
   for (std::size_t d = 0; d < p.tensor[slot].shape.size(); ++d) {
     if (p.tensor[slot].strides[d] == 0 && p.tensor[slot].shape[d] > 1) return;
   }
   p.dx_shares = slot;
-  p.tensor[kDx] = p.tensor[slot];
+  p.tensor[p.big_output()] = p.tensor[slot];
+}
+
+void share_dx(Random& random, Problem& p) {
+  if (!p.has(kDx) || !random.one_in(3)) return;
+  put_in_place(p, random.one_in(2) ? kDy : p.has(kX) ? kX : kXHat);
 }
 
 void set_row_statistics(Random& random, Problem& p, Format data, Extents leading) {
@@ -110,7 +114,39 @@ void set_row_statistics(Random& random, Problem& p, Format data, Extents leading
 
 }  // namespace
 
+namespace {
+
+Problem make_row_forward(Random& random, Op op, Format data, const Extents& shape) {
+  Problem p;
+  p.op = op;
+  p.eps = random.pick({0.0, 1e-5, 0.1});
+  const std::size_t wanted = random.one_in(2) ? 7 : 1 + random.below(7);
+  Extents leading(shape.begin(), shape.end() - 1);
+  if (random.one_in(3)) leading.push_back(1);
+  const auto statistic = [&] {
+    return random_layout(random, statistic_format(random, data), leading, Role::kOutput,
+                         LastStride::kAny);
+  };
+  const auto vector = [&] {
+    return random_vector(random, parameter_format(random, data), shape.back(), Role::kInput);
+  };
+  p.tensor[kX] = random_layout(random, data, shape, Role::kInput, LastStride::kOne);
+  const bool only_y = op == Op::kRmsNormForward && wanted == 2;  // it has no mean
+  if ((wanted & 1) != 0 || only_y) {
+    p.tensor[kY] = random_layout(random, data, shape, Role::kOutput, LastStride::kOne);
+  }
+  if ((wanted & 2) != 0 && op == Op::kLayerNormForward) p.tensor[kMeanOut] = statistic();
+  if ((wanted & 4) != 0) p.tensor[kRstdOut] = statistic();
+  if (!random.one_in(5)) p.tensor[kW] = vector();
+  if (op == Op::kLayerNormForward && !random.one_in(5)) p.tensor[kB] = vector();
+  if (p.has(kY) && random.one_in(3)) put_in_place(p, kX);
+  return p;
+}
+
+}  // namespace
+
 Problem make_row_problem(Random& random, Op op, Format data, Extents shape) {
+  if (is_row_forward(op)) return make_row_forward(random, op, data, shape);
   Problem p;
   p.op = op;
   const auto big = [&](Role role) {
@@ -171,7 +207,7 @@ Case make_case(Op op, std::uint64_t master_seed, std::size_t index) {
                       ? make_channel_problem(random, data, shape.shape, shape.axis)
                       : make_sync_problem(random, op, data, shape.shape, shape.axis);
   }
-  if (is_row_norm(op) || op == Op::kBatchNorm) drop_outputs(random, out.problem);
+  if (op <= Op::kBatchNorm) drop_outputs(random, out.problem);
   out.data_class =
       static_cast<DataClass>(random.below(static_cast<std::size_t>(DataClass::kCount)));
   fill(out.problem, out.data_class, random);

@@ -98,7 +98,7 @@ ExpectedOutputs of_gather_stats(const Problem& problem) {
 }  // namespace
 
 ExpectedOutputs expected_outputs(const Problem& problem) {
-  if (problem.op == Op::kForward) return of_forward(problem);
+  if (problem.op == Op::kForward || is_row_forward(problem.op)) return of_forward(problem);
   if (problem.op == Op::kGatherStats) return of_gather_stats(problem);
   const reference::Gradients g = reference_gradients(problem);
   ExpectedOutputs out;

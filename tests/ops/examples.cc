@@ -24,19 +24,25 @@ std::vector<Slot> statistics_of(Form form) {
       return {kMeanOut, kRstdOut, kRunningMean, kRunningVar};
     case Form::kBatchNormInference:
       return {kMean, kVar};
+    case Form::kLayerNormForward:
+      return {kMeanOut, kRstdOut};
+    case Form::kRmsNormForward:
+      return {kRstdOut};
   }
   return {};
 }
 
 Op op_of(Form form) {
-  constexpr Op kOpOf[] = {Op::kLayerNorm, Op::kLayerNorm, Op::kRmsNorm,       Op::kRmsNorm,
-                          Op::kBatchNorm, Op::kBatchNorm, Op::kBatchNormSums, Op::kElemtBackward,
-                          Op::kForward,   Op::kForward,   Op::kGatherStats};
+  constexpr Op kOpOf[] = {
+      Op::kLayerNorm, Op::kLayerNorm, Op::kRmsNorm,       Op::kRmsNorm,
+      Op::kBatchNorm, Op::kBatchNorm, Op::kBatchNormSums, Op::kElemtBackward,
+      Op::kForward,   Op::kForward,   Op::kGatherStats,   Op::kLayerNormForward,
+      Op::kRmsNormForward};
   return kOpOf[static_cast<int>(form)];
 }
 
 std::vector<Slot> big_tensors_of(Form form) {
-  if (op_of(form) == Op::kForward) return {kY, kX};
+  if (op_of(form) == Op::kForward || is_row_forward(op_of(form))) return {kY, kX};
   return {kDx, kDy, form == Form::kLayerNormOfXHat ? kXHat : kX};
 }
 
@@ -49,7 +55,10 @@ std::vector<Slot> parameters_of(Form form) {
     case Op::kElemtBackward:
       return {kW, kSumDyGiven, kSumDyXmuGiven};
     case Op::kForward:
+    case Op::kLayerNormForward:
       return {kW, kB};
+    case Op::kRmsNormForward:
+      return {kW};
     default:
       return {kDw, kDb, kW};
   }
@@ -73,7 +82,8 @@ const char* name(Form form) {
   constexpr const char* kNames[] = {"LayerNormOfXHat", "LayerNormOfX",      "RmsNorm",
                                     "RmsNormOfRstd",   "BatchNormTraining", "BatchNormInference",
                                     "BatchNormSums",   "ElemtBackward",     "ForwardTraining",
-                                    "ForwardGiven",    "GatherStats"};
+                                    "ForwardGiven",    "GatherStats",       "LayerNormForward",
+                                    "RmsNormForward"};
   return kNames[static_cast<int>(form)];
 }
 
@@ -84,7 +94,7 @@ Problem layout(Form form, Format data, std::vector<std::int64_t> shape, bool sam
   Problem p;
   p.op = op_of(form);
   p.training = form != Form::kBatchNormInference && form != Form::kForwardGiven;
-  if (form == Form::kBatchNormInference || p.op == Op::kForward) p.eps = 1e-5;
+  if (form == Form::kBatchNormInference || p.big_output() == kY) p.eps = 1e-5;
   if (form == Form::kForwardTraining) p.momentum = 0.1;
   for (const Slot slot : big_tensors_of(form)) p.tensor[slot] = contiguous(data, shape);
   const std::int64_t size = is_batch_norm(form) ? shape[1] : shape.back();

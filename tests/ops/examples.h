@@ -22,7 +22,9 @@ enum class Form {
   kElemtBackward,
   kForwardTraining,
   kForwardGiven,
-  kGatherStats
+  kGatherStats,
+  kLayerNormForward,
+  kRmsNormForward
 };
 inline constexpr Form kForms[] = {Form::kLayerNormOfXHat,   Form::kLayerNormOfX,
                                   Form::kRmsNorm,           Form::kRmsNormOfRstd,
@@ -33,7 +35,9 @@ inline constexpr Form kSyncForms[] = {Form::kBatchNormSums, Form::kElemtBackward
 inline constexpr Form kNormForms[] = {
     Form::kLayerNormOfXHat,   Form::kLayerNormOfX,       Form::kRmsNorm,       Form::kRmsNormOfRstd,
     Form::kBatchNormTraining, Form::kBatchNormInference, Form::kBatchNormSums, Form::kElemtBackward,
-    Form::kForwardTraining,   Form::kForwardGiven};
+    Form::kForwardTraining,   Form::kForwardGiven,       Form::kLayerNormForward,
+    Form::kRmsNormForward};
+inline constexpr Form kRowForwardForms[] = {Form::kLayerNormForward, Form::kRmsNormForward};
 const char* name(Form form);
 bool is_batch_norm(Form form);
 

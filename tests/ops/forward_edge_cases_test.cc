@@ -1,4 +1,4 @@
-// The edges of BatchNorm's forward and of SyncBatchNorm: nothing to reduce, one element, no
+// The edges of the forward operators and of SyncBatchNorm: nothing to reduce, one element, no
 // variance, poison, what is absent, what is refused.
 #include <gtest/gtest.h>
 
@@ -42,6 +42,23 @@ TEST(NoElements, SumsAreZeroAndStatisticsUndefined) {
       }
       run(filled(Form::kForwardGiven, data, shape, 1));
       run(filled(Form::kElemtBackward, data, shape, 1));
+    }
+  }
+}
+
+TEST(NoElements, OfRowsHaveUndefinedStatistics) {
+  for (const Form form : kRowForwardForms) {
+    for (const Format data : kDataFormats) {
+      for (const Shape& shape : std::vector<Shape>{{3, 0}, {3, 2, 0}, {0}}) {
+        const Problem p = filled(form, data, shape, 1);
+        const Outputs out = run(p);
+        for (const double mean : values(p, out, kMeanOut)) EXPECT_EQ(mean, 0) << title(p);
+        for (const double rstd : values(p, out, kRstdOut)) EXPECT_TRUE(std::isnan(rstd)) << title(p);
+        EXPECT_EQ(out.bits[kRstdOut].size(), element_count(p.tensor[kRstdOut]));
+      }
+      for (const Shape& shape : std::vector<Shape>{{0, 3}, {0, 0}, {2, 0, 3}}) {
+        run(filled(form, data, shape, 1));
+      }
     }
   }
 }
@@ -100,6 +117,66 @@ TEST(ConstantChannel, HasAVarianceOfExactlyZero) {
       const Outputs out = run(p);
       EXPECT_EQ(values(p, out, kRstdOut), Values(5, HUGE_VAL));
       for (const double y : values(p, out, kY)) ASSERT_TRUE(std::isnan(y));
+    }
+  }
+}
+
+TEST(ConstantRow, HasAVarianceOfExactlyZero) {
+  for (const Format data : kDataFormats) {
+    for (const std::int64_t columns : {1, 37, 4100}) {
+      Problem p = example(Form::kLayerNormForward, data, {9, columns});
+      const auto n = static_cast<std::size_t>(columns);
+      for (std::size_t i = 0; i < p.value[kX].size(); ++i) {
+        p.value[kX][i] = 0.1 + static_cast<double>(i / n);
+      }
+      settle(p);
+      for (const normgrad::Isa isa : available_isas()) {
+        const Outputs out = run_library(p, {3, isa, 1});
+        const double rstd = reference::rounded(Format::kF32, 1 / std::sqrt(p.eps));
+        EXPECT_EQ(values(p, out, kRstdOut), Values(9, rstd)) << title(p) << " " << name(isa);
+        for (std::size_t row = 0; row < 9; ++row) {
+          EXPECT_EQ(values(p, out, kMeanOut)[row], p.value[kX][row * n]);
+          EXPECT_EQ(values(p, out, kY)[row * n], p.value[kB][0]);
+        }
+      }
+      p.eps = 0;  // rstd is infinite, and 0*Inf is NaN
+      const Outputs out = run(p);
+      EXPECT_EQ(values(p, out, kRstdOut), Values(9, HUGE_VAL));
+      for (const double y : values(p, out, kY)) ASSERT_TRUE(std::isnan(y));
+    }
+  }
+}
+
+// bf16 has the range of f32, and f32 alone would lose rows near its ends: their squares, rstd, or x - mean.
+TEST(RowsAtTheEndsOfTheRange, AreNormalizedLikeOthers) {
+  for (const Form form : kRowForwardForms) {
+    const Problem plain = example(form, Format::kBF16, {5, 60});
+    const Values expected = values(plain, run(plain), kY);
+    for (const int exponent : {100, -100}) {
+      Problem p = plain;
+      p.eps = std::ldexp(plain.eps, 2 * exponent);
+      for (double& x : p.value[kX]) x = std::ldexp(x, exponent);
+      EXPECT_EQ(values(p, run(p), kY), expected) << title(p) << exponent;
+    }
+  }
+}
+
+TEST(Poison, StaysInItsRow) {
+  for (const Form form : kRowForwardForms) {
+    for (const Format data : kDataFormats) {
+      for (const double poison : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+        const Problem clean = example(form, data, {20, 37});
+        Problem p = clean;
+        p.value[kX][9 * 37 + 30] = poison;
+        expect_within_bound(p);
+        const Outputs got = run(p), expected = run(clean);
+        for (const Slot slot : {kY, kMeanOut, kRstdOut}) {
+          for (std::size_t i = 0; i < got.bits[slot].size(); ++i) {
+            if ((slot == kY ? i / 37 : i) == 9) continue;
+            ASSERT_EQ(got.bits[slot][i], expected.bits[slot][i]) << title(p) << name(slot) << i;
+          }
+        }
+      }
     }
   }
 }

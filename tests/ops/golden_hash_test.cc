@@ -1,6 +1,7 @@
 // One number for all results of a fixed set of problems: it must not change with the machine, the
 // compiler, the number of threads, the instruction set or the next optimization. A change of the
-// arithmetic changes golden_hash.inc or sync_golden_hash.inc, on purpose.
+// arithmetic changes golden_hash.inc, sync_golden_hash.inc or row_forward_golden_hash.inc, on
+// purpose.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +21,11 @@ constexpr std::uint64_t kGoldenHash =
 // Of the operators that came later: SyncBatchNorm's halves, the forward, the gathered statistics.
 constexpr std::uint64_t kSyncGoldenHash =
 #include "ops/sync_golden_hash.inc"
+    ;
+
+// LayerNorm's and RMSNorm's forward.
+constexpr std::uint64_t kRowForwardGoldenHash =
+#include "ops/row_forward_golden_hash.inc"
     ;
 
 using Shape = std::vector<std::int64_t>;
@@ -100,7 +106,8 @@ std::vector<FixedSet> fixed_sets() {
   constexpr Form kLaterForms[] = {Form::kBatchNormSums, Form::kElemtBackward,
                                   Form::kForwardTraining, Form::kForwardGiven, Form::kGatherStats};
   return {{fixed_problems(kForms, 100), kGoldenHash},
-          {fixed_problems(kLaterForms, 100000), kSyncGoldenHash}};
+          {fixed_problems(kLaterForms, 100000), kSyncGoldenHash},
+          {fixed_problems(kRowForwardForms, 200000), kRowForwardGoldenHash}};
 }
 
 std::uint64_t library_hash(const std::vector<Problem>& problems, const RunSettings& settings) {

@@ -15,6 +15,9 @@ Outputs run_model(const Problem& problem) {
       return wide ? batch_norm_model<double>(problem) : batch_norm_model<float>(problem);
     case Op::kForward:
       return wide ? forward_model<double>(problem) : forward_model<float>(problem);
+    case Op::kLayerNormForward:
+    case Op::kRmsNormForward:
+      return wide ? row_forward_model<double>(problem) : row_forward_model<float>(problem);
     case Op::kGatherStats:
       return gather_stats_model(problem);
   }

@@ -20,6 +20,8 @@ template <class A>
 Outputs batch_norm_model(const Problem& problem);  // and SyncBatchNorm's second half
 template <class A>
 Outputs forward_model(const Problem& problem);
+template <class A>
+Outputs row_forward_model(const Problem& problem);  // LayerNorm and RMSNorm
 Outputs gather_stats_model(const Problem& problem);
 
 // (1 - momentum)*old + momentum*fresh: what becomes of a running statistic.

@@ -36,7 +36,7 @@ void expect_model_bits(const Problem& p) {
 
 // Past every threshold at which the work is cut in another way.
 TEST(ModelBitsOfLargeProblems, RowNorms) {
-  for (const Form form : kForms) {
+  for (const Form form : kNormForms) {
     if (is_batch_norm(form)) continue;
     for (const Format data : kDataFormats) {
       for (const std::vector<std::int64_t>& shape :

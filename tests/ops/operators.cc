@@ -6,7 +6,9 @@
 #include "normgrad/batch_norm_backward.h"
 #include "normgrad/batch_norm_elemt_backward.h"
 #include "normgrad/batch_norm_gather_stats.h"
+#include "normgrad/layer_norm.h"
 #include "normgrad/layer_norm_backward.h"
+#include "normgrad/rms_norm.h"
 #include "normgrad/rms_norm_backward.h"
 
 namespace ops_test {
@@ -65,6 +67,11 @@ Status make_plan(const Problem& p, normgrad::Plan* plan) {
                               t(kRunningVar), t(kX), t(kW), t(kB), p.eps, p.momentum, p.training,
                               p.channel_axis},
           plan);
+    case Op::kLayerNormForward:
+      return normgrad::make_plan(
+          normgrad::LayerNorm{t(kY), t(kMeanOut), t(kRstdOut), t(kX), t(kW), t(kB), p.eps}, plan);
+    case Op::kRmsNormForward:
+      return normgrad::make_plan(normgrad::RmsNorm{t(kY), t(kRstdOut), t(kX), t(kW), p.eps}, plan);
     case Op::kGatherStats:
       break;
   }
@@ -96,6 +103,11 @@ Status run(const Problem& problem, const normgrad::Plan& plan, const Pointers& p
       return go(normgrad::BatchNormData{p[kY], p[mean_of(problem)], p[rstd_of(problem)],
                                         p[var_of(problem)], p[kRunningMean], p[kRunningVar], p[kX],
                                         p[kW], p[kB]});
+    case Op::kLayerNormForward:
+      return go(
+          normgrad::LayerNormData{p[kY], p[kMeanOut], p[kRstdOut], p[kX], p[kW], p[kB]});
+    case Op::kRmsNormForward:
+      return go(normgrad::RmsNormData{p[kY], p[kRstdOut], p[kX], p[kW]});
     case Op::kGatherStats:
       break;
   }

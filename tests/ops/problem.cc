@@ -22,12 +22,17 @@ std::string list(const std::vector<std::int64_t>& values) {
 
 }  // namespace
 
-bool is_row_norm(Op op) { return op == Op::kLayerNorm || op == Op::kRmsNorm; }
+bool is_row_forward(Op op) { return op == Op::kLayerNormForward || op == Op::kRmsNormForward; }
+bool is_row_norm(Op op) {
+  return op == Op::kLayerNorm || op == Op::kRmsNorm || is_row_forward(op);
+}
 bool is_channel_norm(Op op) { return !is_row_norm(op) && op != Op::kGatherStats; }
 
 const char* name(Op op) {
-  constexpr const char* kNames[] = {"layer_norm",     "rms_norm", "batch_norm",  "batch_norm_sums",
-                                    "elemt_backward", "forward",  "gather_stats"};
+  constexpr const char* kNames[] = {
+      "layer_norm",     "rms_norm", "batch_norm",   "batch_norm_sums",
+      "elemt_backward", "forward",  "gather_stats", "layer_norm_forward",
+      "rms_norm_forward"};
   return kNames[static_cast<int>(op)];
 }
 
@@ -150,6 +155,11 @@ reference::Gradients reference_gradients(const Problem& problem) {
 
 reference::Forward reference_forward(const Problem& problem) {
   const auto& v = problem.value;
+  if (is_row_forward(problem.op)) {
+    const RowExtents r = row_extents(problem);
+    const reference::RowForward in{r.rows, r.columns, v[kX], v[kW], v[kB], problem.eps};
+    return problem.op == Op::kLayerNormForward ? layer_norm_forward(in) : rms_norm_forward(in);
+  }
   const ChannelExtents e = channel_extents(problem);
   return reference::batch_norm_forward({e.outer, e.channels, e.inner, v[kX], v[kW], v[kB], v[kMean],
                                         v[kRstd], v[kVar], v[kRunningMean], v[kRunningVar],
@@ -179,6 +189,7 @@ std::string describe(const Problem& problem) {
     out << (problem.training ? " training" : " inference") << " axis=" << problem.channel_axis
         << " eps=" << problem.eps;
   }
+  if (is_row_forward(problem.op)) out << " eps=" << problem.eps;
   if (problem.momentum != 0) out << " momentum=" << problem.momentum;
   for (int slot = 0; slot < kSlotCount; ++slot) {
     if (!problem.has(Slot(slot))) continue;

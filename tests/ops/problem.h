@@ -23,12 +23,17 @@ enum class Op {
   kBatchNormSums,
   kElemtBackward,
   kForward,
-  kGatherStats
+  kGatherStats,
+  kLayerNormForward,
+  kRmsNormForward
 };
-inline constexpr Op kOps[] = {Op::kLayerNorm,     Op::kRmsNorm, Op::kBatchNorm,  Op::kBatchNormSums,
-                              Op::kElemtBackward, Op::kForward, Op::kGatherStats};
+inline constexpr Op kOps[] = {
+    Op::kLayerNorm,     Op::kRmsNorm, Op::kBatchNorm,   Op::kBatchNormSums,
+    Op::kElemtBackward, Op::kForward, Op::kGatherStats, Op::kLayerNormForward,
+    Op::kRmsNormForward};
 inline constexpr Format kDataFormats[] = {Format::kF32, Format::kF16, Format::kBF16};
 bool is_row_norm(Op op);
+bool is_row_forward(Op op);
 bool is_channel_norm(Op op);
 
 // Up to kRunningVar outputs, from kRunningMean on inputs: the running statistics are both. What
@@ -94,7 +99,7 @@ struct Problem {
   bool has(Slot slot) const { return tensor[slot].present(); }
   // The big input that every norm has, and the big output that may lie in its place.
   Slot big_input() const { return has(kDy) ? kDy : kX; }
-  Slot big_output() const { return op == Op::kForward ? kY : kDx; }
+  Slot big_output() const { return op == Op::kForward || is_row_forward(op) ? kY : kDx; }
   // GatherStats has no big tensors; its arithmetic is that of f32 data.
   Format data_format() const {
     return op == Op::kGatherStats ? Format::kF32 : tensor[big_input()].format;

@@ -10,7 +10,9 @@
 #include "normgrad/batch_norm_elemt_backward.h"
 #include "normgrad/batch_norm_gather_stats.h"
 #include "normgrad/last_error.h"
+#include "normgrad/layer_norm.h"
 #include "normgrad/layer_norm_backward.h"
+#include "normgrad/rms_norm.h"
 #include "normgrad/rms_norm_backward.h"
 
 namespace ops_test {
@@ -38,6 +40,19 @@ LayerNormBackward valid() {
   LayerNormBackward p;
   p.dx = tensor("dx", {4, 5}), p.dy = tensor("dy", {4, 5}), p.x = tensor("x", {4, 5});
   p.mean = tensor("mean", {4}), p.rstd = tensor("rstd", {4}), p.w = tensor("w", {5});
+  return p;
+}
+template <>
+LayerNorm valid() {
+  LayerNorm p;
+  p.y = tensor("y", {4, 5}), p.x = tensor("x", {4, 5}), p.w = tensor("w", {5});
+  p.mean = tensor("mean", {4}), p.rstd = tensor("rstd", {4}), p.b = tensor("b", {5});
+  return p;
+}
+template <>
+RmsNorm valid() {
+  RmsNorm p;
+  p.y = tensor("y", {4, 5}), p.x = tensor("x", {4, 5}), p.rstd = tensor("rstd", {4});
   return p;
 }
 template <>
@@ -143,6 +158,30 @@ TEST(Refusals, OfBatchNormBackward) {
           "w is a type that is none of f16, bf16, f32, but must be f16, bf16, f32 or f64");
 }
 
+TEST(Refusals, OfRowNormsForward) {
+  using Problem = LayerNorm;
+  const auto refused = expect_refused<Problem>;
+  refused([](Problem& p) { p.x = {}; }, Status::kNullPointer, " is missing");
+  refused([](Problem& p) { p.x.dtype = DataType::kF64; }, Status::kBadDtype,
+          "x is f64, but must be f16, bf16 or f32");
+  refused([](Problem& p) { p.y.dtype = DataType::kF16; }, Status::kBadDtype,
+          "y is f16, but must be f32 like x");
+  refused([](Problem& p) { p.b.dtype = DataType::kBF16; }, Status::kBadDtype,
+          "b is bf16, but must be f32 or, like x, f32");
+  refused([](Problem& p) { p.y = tensor("y", {5, 4}); }, Status::kBadShape,
+          "y has shape (5, 4), but must have the shape of x, (4, 5)");
+  refused([](Problem& p) { p.b = tensor("b", {4}); }, Status::kBadShape,
+          "b has shape (4), but must have shape (5), the length of a row");
+  refused([](Problem& p) { p.mean = tensor("mean", {5}); }, Status::kBadShape,
+          "mean has shape (5), but must have shape (4), that of x without the last dimension");
+  refused([](Problem& p) { p.x.strides[1] = 2; }, Status::kBadStrides,
+          "x has strides (5, 2), but its last stride must be 1");
+  refused([](Problem& p) { p.rstd.strides[0] = 0; }, Status::kBadStrides,
+          "rstd with shape (4) and strides (0) overlaps itself, which an output must not");
+  expect_refused<RmsNorm>([](RmsNorm& p) { p.x = tensor("x", {}); }, Status::kBadShape,
+                          "x is a scalar, but must have rows");
+}
+
 TEST(Refusals, OfBatchNorm) {
   using Problem = BatchNorm;
   const auto refused = expect_refused<Problem>;
@@ -193,6 +232,10 @@ TEST(Refusals, OfAPlanThatIsNotTheOperators) {
          "the plan was made for BatchNorm, not for BatchNormElemtBackward");
   expect(run(plan, BatchNormGatherStatsData{}, nullptr, 0),
          "the plan was made for BatchNorm, not for BatchNormGatherStats");
+  expect(run(plan, LayerNormData{}, nullptr, 0),
+         "the plan was made for BatchNorm, not for LayerNorm");
+  expect(run(plan, RmsNormData{}, nullptr, 0),
+         "the plan was made for BatchNorm, not for RmsNorm");
   expect(run(none, BatchNormData{}, nullptr, 0),
          "the plan was made for nothing, not for BatchNorm");
   expect(run(none, nullptr, nullptr, 0), "the plan was not made");

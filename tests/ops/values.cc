@@ -156,13 +156,14 @@ double standardized(double x, double mean, double sigma) {
   return sigma == 0 ? 0 : (x - mean) / sigma;
 }
 
-// One element of dy, of x or, where rows are normalized, of w. (An infinite w of BatchNorm would
+// One element of dy, of x or, in the gradients of row norms, of w. (Elsewhere an infinite w would
 // multiply a difference that is 0 but for rounding in a channel of two elements: its sign means
 // nothing.)
 void poke(Problem& p, Random& random, double value) {
   const Slot x = p.has(kX) ? kX : kXHat, dy = p.big_input();
   const Slot slot =
-      p.has(kW) && is_row_norm(p.op) ? random.pick({dy, x, kW}) : random.pick({dy, x});
+      p.has(kW) && p.has(kDy) && is_row_norm(p.op) ? random.pick({dy, x, kW})
+                                                   : random.pick({dy, x});
   Values& values = p.value[slot];
   if (!values.empty()) values[random.below(values.size())] = value;
 }

@@ -2,13 +2,11 @@
 // y = (x - mean)*(s*w) + b;  running := (1 - momentum)*running + momentum*new, new the mean and the
 // unbiased variance sum((x - mean)^2)/(M - 1).
 //
-// f64 may not have the sum of x exactly. Then the mean is off by up to as many roundings of mean(|x|) as a lane of a chunk
-// of 4096 elements adds, and folds; where x - mean is not 2^40 times that, y has this as slack.
-#include <algorithm>
+// y has slack where f64 may not have the sum of x exactly (mean_error.h).
 #include <cmath>
-#include <cstdint>
 
 #include "reference/forward.h"
+#include "reference/mean_error.h"
 
 namespace reference {
 namespace {
@@ -17,16 +15,8 @@ struct Channel {
   std::vector<std::size_t> index;  // of its elements, in logical order
   Quad w = 1, b = 0, mean = 0, s = 1;
   Quad size_x = 0, squares = 0;  // sum(|x|), sum((x - mean)^2)
-  Quad mean_error = 0;           // at most; 0: the sum is exact in f64, in any order
+  Quad mean_error = 0;
 };
-
-// x is a multiple of 2 to this power.
-int last_binade(double x) {
-  int exponent = 0;
-  const double digits = std::frexp(x, &exponent);
-  const auto whole = static_cast<std::int64_t>(std::ldexp(digits, 53));
-  return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(whole));
-}
 
 Channel read_channel(const ForwardNorm& in, std::size_t c) {
   Channel out;
@@ -43,17 +33,14 @@ Channel read_channel(const ForwardNorm& in, std::size_t c) {
 void compute_statistics(const ForwardNorm& in, Channel& channel) {
   Quad sum = 0;
   const Quad m = static_cast<double>(channel.index.size());
-  int last = 1024;
+  MeanError error;
   for (const std::size_t i : channel.index) {
     sum += in.x[i];
     channel.size_x += magnitude(in.x[i]);
-    if (in.x[i] != 0 && std::isfinite(in.x[i])) last = std::min(last, last_binade(in.x[i]));
+    error.note(in.x[i]);
   }
   channel.mean = sum / m;
-  if (channel.size_x > std::ldexp(1.0, std::min(last + 53, 1023))) {
-    const double roundings = std::min(static_cast<double>(channel.index.size()), 4096.0) + 16;
-    channel.mean_error = roundings * 0x1p-53 * channel.size_x / m;
-  }
+  channel.mean_error = error.greatest();
   for (const std::size_t i : channel.index) {
     const Quad centred = in.x[i] - channel.mean;
     channel.squares += centred * centred;
@@ -88,9 +75,7 @@ void set_y(const ForwardNorm& in, const Channel& channel, Forward& out) {
   for (const std::size_t i : channel.index) {
     const Quad centred = in.x[i] - channel.mean, term = centred * (channel.s * channel.w);
     out.y.set(i, term + channel.b, magnitude(term) + magnitude(channel.b));
-    if (magnitude(centred) < channel.mean_error * 0x1p40) {
-      out.y.slack[i] = channel.mean_error * magnitude(channel.s * channel.w);
-    }
+    out.y.slack[i] = slack_of_mean(channel.mean_error, centred, channel.s * channel.w);
     for (const Quad value : {Quad{in.x[i]}, centred, centred * channel.s}) out.seen.note(value);
   }
   out.seen.note(channel.w);

@@ -1,5 +1,4 @@
-// The forward side: BatchNorm's statistics and output, and the statistics of a batch from those of
-// its parts. Values and scales as in gradients.h.
+// The forward side: statistics and outputs, and the statistics of a batch from those of its parts. Values and scales as in gradients.h.
 #ifndef TESTS_REFERENCE_FORWARD_H
 #define TESTS_REFERENCE_FORWARD_H
 
@@ -19,13 +18,24 @@ struct ForwardNorm {
 };
 
 struct Forward {
-  Expected y, mean, rstd, var, running_mean, running_var;  // the last ones if given
+  Expected y, mean, rstd, var, running_mean, running_var;  // BatchNorm; the last ones if given
   Magnitudes seen;                                         // of w, b, x, x - mean, x_hat
   Magnitudes rstd_seen;
 };
 
 // An x without elements has mean 0, rstd and var NaN, and updates nothing.
 Forward batch_norm_forward(const ForwardNorm& in);
+
+struct RowForward {
+  std::size_t rows = 0, columns = 0;
+  std::vector<double> x;     // rows x columns
+  std::vector<double> w, b;  // columns
+  double eps = 0;
+};
+
+// y, mean and rstd. Rows without elements have mean 0, rstd NaN.
+Forward layer_norm_forward(const RowForward& in);
+Forward rms_norm_forward(const RowForward& in);
 
 // What several devices know of their parts of a batch.
 struct Parts {

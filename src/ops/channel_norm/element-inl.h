@@ -6,9 +6,6 @@
 #define NORMGRAD_OPS_CHANNEL_NORM_ELEMENT_INL_H
 #endif
 
-#include <cmath>
-#include <limits>
-
 #include "cpu/elementwise-inl.h"
 #include "cpu/sums-inl.h"
 #include "ops/channel_norm/channel_norm.h"
@@ -59,12 +56,6 @@ inline NORMGRAD_ALWAYS void with_split(bool has_low, Body&& body) {
   } else {
     body(std::false_type());
   }
-}
-
-// A constant in arithmetic type A. A NaN becomes the plain one: see store_alternate().
-template <typename A>
-inline A constant(double value) {
-  return std::isnan(value) ? std::numeric_limits<A>::quiet_NaN() : static_cast<A>(value);
 }
 
 // F of the vectors at dy and x. kSplit: the mean has a low part.

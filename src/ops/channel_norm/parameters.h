@@ -2,20 +2,12 @@
 #ifndef NORMGRAD_OPS_CHANNEL_NORM_PARAMETERS_H
 #define NORMGRAD_OPS_CHANNEL_NORM_PARAMETERS_H
 
-#include <cmath>
-
 #include "cpu/element.h"
 #include "normgrad/plan.h"
 #include "ops/channel_norm/channel_norm.h"
+#include "ops/statistics.h"
 
 namespace normgrad {
-
-inline double rstd_of(double var, double eps) { return 1.0 / std::sqrt(var + eps); }
-
-// What a running statistic becomes.
-inline double updated(double running, double momentum, double now) {
-  return (1.0 - momentum) * running + momentum * now;
-}
 
 class Parameters {
  public:

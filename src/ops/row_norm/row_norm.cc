@@ -31,53 +31,112 @@ Status check_last_stride(const Tensor& tensor) {
               strides_of(tensor).text);
 }
 
-Status check_dtypes(const Plan& plan, const RowRoles& roles) {
-  const Tensor& dy = plan.argument[roles.dy].tensor;
-  NORMGRAD_TRY(check_data_dtype(dy));
-  NORMGRAD_TRY(check_data_dtype(plan.argument[roles.x].tensor));
-  for (const int role : {roles.dx, roles.x}) {
-    NORMGRAD_TRY(check_same_dtype(plan.argument[role].tensor, dy));
+// The arguments by what they look like; kAbsent where an operator has fewer.
+struct RowKinds {
+  int inputs[2];  // of the shape of the whole, and there; the others are held to the first
+  int output;     // of that shape too
+  int parameters[3];
+  int statistics[2];
+};
+
+Status check_dtypes(const Plan& plan, const RowKinds& kinds) {
+  const Tensor& data = plan.argument[kinds.inputs[0]].tensor;
+  for (const int i : kinds.inputs) {
+    if (i == kAbsent) continue;
+    NORMGRAD_TRY(check_data_dtype(plan.argument[i].tensor));
   }
-  for (const int role : {roles.dw, roles.db, roles.w}) {
-    if (role == kAbsent) continue;
-    NORMGRAD_TRY(check_parameter_dtype(plan.argument[role].tensor, dy, Allow::kParameter));
+  for (const int i : {kinds.output, kinds.inputs[1]}) {
+    if (i == kAbsent) continue;
+    NORMGRAD_TRY(check_same_dtype(plan.argument[i].tensor, data));
   }
-  for (const int role : {roles.mean, roles.rstd}) {
-    if (role == kAbsent) continue;
-    NORMGRAD_TRY(check_parameter_dtype(plan.argument[role].tensor, dy, Allow::kStatistic));
+  for (const int i : kinds.parameters) {
+    if (i == kAbsent) continue;
+    NORMGRAD_TRY(check_parameter_dtype(plan.argument[i].tensor, data, Allow::kParameter));
+  }
+  for (const int i : kinds.statistics) {
+    if (i == kAbsent) continue;
+    NORMGRAD_TRY(check_parameter_dtype(plan.argument[i].tensor, data, Allow::kStatistic));
   }
   return Status::kOk;
 }
 
-Status check_shapes(Plan& plan, const RowRoles& roles) {
-  const Tensor& dy = plan.argument[roles.dy].tensor;
-  if (dy.rank < 1) return fail(Status::kBadShape, "%s is a scalar, but must have rows", dy.name);
-  for (const int role : {roles.dx, roles.x}) {
-    NORMGRAD_TRY(check_same_shape(plan.argument[role].tensor, dy));
+Status check_shapes(Plan& plan, const RowKinds& kinds) {
+  const Tensor& data = plan.argument[kinds.inputs[0]].tensor;
+  if (data.rank < 1)
+    return fail(Status::kBadShape, "%s is a scalar, but must have rows", data.name);
+  const std::int64_t columns = data.shape[data.rank - 1];
+  for (const int i : {kinds.output, kinds.inputs[1]}) {
+    if (i == kAbsent) continue;
+    NORMGRAD_TRY(check_same_shape(plan.argument[i].tensor, data));
   }
-  for (const int role : {roles.dw, roles.db, roles.w}) {
-    if (role == kAbsent) continue;
-    NORMGRAD_TRY(
-        check_vector(plan.argument[role].tensor, dy.shape[dy.rank - 1], "the length of a row"));
+  for (const int i : kinds.parameters) {
+    if (i == kAbsent) continue;
+    NORMGRAD_TRY(check_vector(plan.argument[i].tensor, columns, "the length of a row"));
   }
-  for (const int role : {roles.mean, roles.rstd}) {
-    if (role == kAbsent || !plan.argument[role].tensor.present()) continue;
-    NORMGRAD_TRY(check_statistic(plan.argument[role].tensor, dy));
+  for (const int i : kinds.statistics) {
+    if (i == kAbsent || !plan.argument[i].tensor.present()) continue;
+    NORMGRAD_TRY(check_statistic(plan.argument[i].tensor, data));
   }
   NORMGRAD_TRY(check_sizes(plan));
   // With 64 f64 column sums the workspace is about 1 KiB per column.
-  if ((Checked(dy.shape[dy.rank - 1]) * 2048).ok()) return Status::kOk;
-  return fail(Status::kBadShape, "%s has %lld columns: more than memory can hold", dy.name,
-              static_cast<long long>(dy.shape[dy.rank - 1]));
+  if ((Checked(columns) * 2048).ok()) return Status::kOk;
+  return fail(Status::kBadShape, "%s has %lld columns: more than memory can hold", data.name,
+              static_cast<long long>(columns));
 }
 
-Status check_strides(const Plan& plan, const RowRoles& roles) {
-  for (const int role : {roles.dx, roles.dy, roles.x}) {
-    const Tensor& tensor = plan.argument[role].tensor;
-    if (tensor.present()) NORMGRAD_TRY(check_last_stride(tensor));
+Status check_strides(const Plan& plan, const RowKinds& kinds) {
+  for (const int i : {kinds.output, kinds.inputs[0], kinds.inputs[1]}) {
+    if (i == kAbsent || !plan.argument[i].tensor.present()) continue;
+    NORMGRAD_TRY(check_last_stride(plan.argument[i].tensor));
   }
   return check_outputs(plan);
 }
+
+// Checks, and the split into rows and columns. Without elements there are no rows.
+Status split_into_rows(Plan& plan, const RowKinds& kinds) {
+  NORMGRAD_TRY(check_dtypes(plan, kinds));
+  NORMGRAD_TRY(check_shapes(plan, kinds));
+  NORMGRAD_TRY(check_strides(plan, kinds));
+  const Tensor& data = plan.argument[kinds.inputs[0]].tensor;
+  RowSplit& split = plan.row;
+  split.columns = data.shape[data.rank - 1];
+  split.rows = is_empty(data) ? 0 : 1;
+  for (int d = 0; d + 1 < data.rank; ++d) {
+    split.extents[d] = data.shape[d];
+    if (split.rows > 0) split.rows *= data.shape[d];
+    for (const int i : {kinds.output, kinds.inputs[0], kinds.inputs[1], kinds.statistics[0],
+                        kinds.statistics[1]}) {
+      if (i != kAbsent) split.strides[i][d] = plan.argument[i].tensor.strides[d];
+    }
+  }
+  return Status::kOk;
+}
+
+// Rows whose statistics are wanted though they have no elements.
+std::int64_t rows_of_nothing(const Plan& plan, const RowForwardRoles& roles) {
+  for (const int i : {roles.mean, roles.rstd}) {
+    if (i == kAbsent || !plan.argument[i].tensor.present()) continue;
+    const Tensor& tensor = plan.argument[i].tensor;  // that fits into memory
+    std::int64_t rows = 1;
+    for (int d = 0; d < tensor.rank; ++d) rows *= tensor.shape[d];
+    return rows;
+  }
+  return 0;
+}
+
+// Where the parts of a workspace lie, one behind the other.
+class Layout {
+ public:
+  std::size_t take(std::int64_t bytes) {
+    const std::size_t begin = end_;
+    end_ += (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+    return begin;
+  }
+  std::size_t bytes() const { return end_ == 0 ? 0 : end_ + kAlignment; }  // it may begin anywhere
+
+ private:
+  std::size_t end_ = 0;
+};
 
 // Blocks of rows for the column sums: at most 64, each a multiple of 64 rows long.
 void split_rows(RowSplit& split) {
@@ -111,40 +170,58 @@ RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles) {
   const bool sums_wanted = present(roles.dw) || present(roles.db);
   const std::int64_t wide_rows = is_wide(split) ? std::min(split.block_rows, kRunRows) : 0;
   RowWorkspace at{};
-  std::size_t end = 0;
-  const auto take = [&end](std::int64_t bytes) {
-    const std::size_t begin = end;
-    end += (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
-    return begin;
-  };
+  Layout layout;
   at.w_as_is = w_as_is;
-  at.weights = take(w_as_is ? 0 : row_weights(split) * (in_f64 ? 8 : 4));
-  at.slots = take(sums_wanted ? split.blocks * column_sums * split.columns * 8 : 0);
-  at.partials = take(wide_rows * ceil_div(split.columns, kRowChunk) * 2 * 8);
-  at.maps = take(wide_rows * kRowMapBytes);
-  at.bytes = end == 0 ? 0 : end + kAlignment;  // the workspace may begin anywhere
+  at.weights = layout.take(w_as_is ? 0 : row_weights(split) * (in_f64 ? 8 : 4));
+  at.slots = layout.take(sums_wanted ? split.blocks * column_sums * split.columns * 8 : 0);
+  at.partials = layout.take(wide_rows * ceil_div(split.columns, kRowChunk) * 2 * 8);
+  at.maps = layout.take(wide_rows * kRowMapBytes);
+  at.bytes = layout.bytes();
   return at;
 }
 
 Status plan_row_norm(Plan& plan, const RowRoles& roles) {
-  NORMGRAD_TRY(check_dtypes(plan, roles));
-  NORMGRAD_TRY(check_shapes(plan, roles));
-  NORMGRAD_TRY(check_strides(plan, roles));
-  const Tensor& dy = plan.argument[roles.dy].tensor;
+  NORMGRAD_TRY(split_into_rows(plan, {{roles.dy, roles.x},
+                                      roles.dx,
+                                      {roles.dw, roles.db, roles.w},
+                                      {roles.mean, roles.rstd}}));
   RowSplit& split = plan.row;
-  split.columns = dy.shape[dy.rank - 1];
-  split.rows = is_empty(dy) ? 0 : 1;
-  for (int d = 0; d + 1 < dy.rank; ++d) {
-    split.extents[d] = dy.shape[d];
-    if (split.rows > 0) split.rows *= dy.shape[d];
-    for (const int role : {roles.dx, roles.dy, roles.x, roles.mean, roles.rstd}) {
-      if (role != kAbsent) split.strides[role][d] = plan.argument[role].tensor.strides[d];
-    }
-  }
   if (split.rows == 0) return Status::kOk;
-  split.rank = collapse(dy.rank - 1, split.extents, split.strides, plan.arguments);
+  split.rank = collapse(plan.argument[roles.dy].tensor.rank - 1, split.extents, split.strides,
+                        plan.arguments);
   split_rows(split);
   plan.workspace_bytes = row_workspace(plan, roles).bytes;
+  return Status::kOk;
+}
+
+bool is_wide_forward(const RowSplit& split) {
+  return split.rows < kWideForwardRows && split.columns > kRowChunk;
+}
+
+RowForwardWorkspace row_forward_workspace(const Plan& plan) {
+  const RowSplit& split = plan.row;
+  Layout layout;
+  const std::int64_t weights = row_weights(split) * 8;
+  const std::int64_t chunks =
+      is_wide_forward(split) ? split.rows * ceil_div(split.columns, kRowChunk) : 0;
+  RowForwardWorkspace at{};
+  at.w = layout.take(weights);
+  at.b = layout.take(weights);
+  at.partials = layout.take(chunks * 8);
+  at.bytes = layout.bytes();
+  return at;
+}
+
+Status plan_row_forward(Plan& plan, const RowForwardRoles& roles) {
+  NORMGRAD_TRY(split_into_rows(
+      plan,
+      {{roles.x, kAbsent}, roles.y, {roles.w, roles.b, kAbsent}, {roles.mean, roles.rstd}}));
+  const Tensor& x = plan.argument[roles.x].tensor;
+  RowSplit& split = plan.row;
+  if (split.columns == 0) split.rows = rows_of_nothing(plan, roles);
+  if (split.rows == 0) return Status::kOk;
+  split.rank = collapse(x.rank - 1, split.extents, split.strides, plan.arguments);
+  if (split.columns > 0) plan.workspace_bytes = row_forward_workspace(plan).bytes;
   return Status::kOk;
 }
 

@@ -1,5 +1,5 @@
-// Row norms (LayerNorm, RMSNorm): sums along rows, weight gradients down columns. What both
-// operators share outside the loops: the shape checks, the split into blocks, the workspace.
+// Row norms (LayerNorm, RMSNorm): sums along rows, weight gradients down columns. What they share
+// outside the loops: the shape checks, the split into blocks, the workspace.
 #ifndef NORMGRAD_OPS_ROW_NORM_ROW_NORM_H
 #define NORMGRAD_OPS_ROW_NORM_ROW_NORM_H
 
@@ -15,6 +15,10 @@ inline constexpr int kAbsent = -1;
 struct RowRoles {
   int dx, dw, db, dy, w, x, mean, rstd;
   bool rstd_is_sigma = false;  // the statistic given is 1/rstd
+};
+
+struct RowForwardRoles {
+  int y, mean, rstd, x, w, b;
 };
 
 // Reductions along a row are cut into chunks of this many elements.
@@ -49,6 +53,20 @@ bool is_wide(const RowSplit& split);
 // Checks shapes and dtypes of the arguments in plan.argument, fills plan.row and
 // plan.workspace_bytes.
 Status plan_row_norm(Plan& plan, const RowRoles& roles);
+
+// The same for the forward operators.
+Status plan_row_forward(Plan& plan, const RowForwardRoles& roles);
+
+// Few long rows, of which at most so many are in work at once: threads share each row.
+inline constexpr std::int64_t kWideForwardRows = 64;
+bool is_wide_forward(const RowSplit& split);
+
+struct RowForwardWorkspace {
+  std::size_t w, b;      // as the loops want them
+  std::size_t partials;  // wide: [row of a batch][chunk] f64
+  std::size_t bytes;
+};
+RowForwardWorkspace row_forward_workspace(const Plan& plan);
 
 // Element offset of row `row` in an argument that has rows.
 inline std::int64_t row_offset(const RowSplit& split, int argument, std::int64_t row) {

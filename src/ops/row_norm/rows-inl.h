@@ -83,6 +83,35 @@ inline NORMGRAD_ALWAYS Vec<B> load_weights(const Arithmetic<T>* weights, std::in
   }
 }
 
+// A NaN loses its payload: store_alternate() wants that.
+template <typename E>
+inline double number(const E* from) {
+  const double value = cpu::to_double(cpu::read(from));
+  return value == value ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
+// A parameter of the columns as contiguous A (exact: each fits into f32) in the order of the loops; `absent` where there
+// is none.
+template <typename T>
+void prepare_row_weights(const Tensor& tensor, const void* data, const RowSplit& split,
+                         Arithmetic<T> absent, Arithmetic<T>* out) {
+  using A = Arithmetic<T>;
+  std::fill_n(out, row_weights(split), absent);
+  if (!tensor.present()) return;
+  cpu::with_element_type(tensor.dtype, [&](auto* type) {
+    const auto* from = static_cast<const std::remove_pointer_t<decltype(type)>*>(data);
+    for (std::int64_t c = 0; c < split.columns; ++c) {
+      out[c] = static_cast<A>(number(from + c * tensor.strides[0]));
+    }
+  });
+  if constexpr (!kAlternates<T, A>) return;
+  for (std::int64_t c = 0; c < split.columns; c += kLanes) {
+    A step[kLanes];
+    std::copy_n(out + c, kLanes, step);
+    for (std::int64_t j = 0; j < kLanes; ++j) out[c + weight_position<T>(j)] = step[j];
+  }
+}
+
 template <typename T>
 class Rows {
  public:
@@ -117,34 +146,11 @@ class Rows {
     for (double& rstd : map.rstd) rstd = 1.0 / rstd;
   }
 
-  // w as contiguous A (exact: every parameter fits into f32) in the order of
-  // the loops; 1 if there is none.
   void prepare_weights(A* out) const {
-    const Tensor& w = plan_.argument[roles_.w].tensor;
-    std::fill_n(out, row_weights(split_), A{1});
-    if (!w.present()) return;
-    cpu::with_element_type(w.dtype, [&](auto* type) {
-      const auto* from = static_cast<decltype(type)>(data_[roles_.w]);
-      for (std::int64_t c = 0; c < split_.columns; ++c) {
-        out[c] = static_cast<A>(number(from + c * w.strides[0]));
-      }
-    });
-    if constexpr (!kAlternates<T, A>) return;
-    for (std::int64_t c = 0; c < split_.columns; c += kLanes) {
-      A step[kLanes];
-      std::copy_n(out + c, kLanes, step);
-      for (std::int64_t j = 0; j < kLanes; ++j) out[c + weight_position<T>(j)] = step[j];
-    }
+    prepare_row_weights<T>(plan_.argument[roles_.w].tensor, data_[roles_.w], split_, A{1}, out);
   }
 
  private:
-  // A NaN loses its payload: store_alternate() wants that.
-  template <typename E>
-  static double number(const E* from) {
-    const double value = cpu::to_double(cpu::read(from));
-    return value == value ? value : std::numeric_limits<double>::quiet_NaN();
-  }
-
   // The offsets of a group's rows: evenly spaced, unless an outer dimension
   // steps on in between.
   PerRow<std::int64_t> offsets(int role, std::int64_t row, int rows) const {
