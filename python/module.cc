@@ -1,0 +1,304 @@
+// The functions of the package normgrad for numpy and DLPack. Each makes the tensors of one problem of
+// include/normgrad, and runs it with the GIL released.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+
+#include "arrays.h"
+#include "normgrad/batch_norm.h"
+#include "normgrad/batch_norm_backward.h"
+#include "normgrad/batch_norm_elemt_backward.h"
+#include "normgrad/layer_norm.h"
+#include "normgrad/layer_norm_backward.h"
+#include "normgrad/rms_norm.h"
+#include "normgrad/rms_norm_backward.h"
+#include "normgrad/settings.h"
+#include "torch/kernels.h"
+
+namespace normgrad::python {
+namespace {
+
+using nb::literals::operator""_a;
+using Object = const nb::object&;
+
+template <class Problem, class Data>
+void compute(const Problem& problem, const Data& data) {
+  const Status status = [&] {
+    const nb::gil_scoped_release others_may_run;
+    Plan plan;
+    if (const Status made = make_plan(problem, &plan); made != Status::kOk) return made;
+    const std::unique_ptr<std::byte[]> workspace(new std::byte[plan.workspace_bytes]);
+    return run(plan, data, workspace.get(), plan.workspace_bytes);
+  }();
+  raise_unless_ok(status);
+}
+
+Shape leading(const Array& array) {
+  Shape shape = array.shape();
+  if (!shape.empty()) shape.pop_back();
+  return shape;
+}
+Shape last(const Array& array) {
+  const Shape shape = array.shape();
+  return shape.empty() ? Shape{} : Shape{shape.back()};
+}
+// (C). A channel axis that is none is refused by make_plan.
+Shape channels(const Array& array, int axis) {
+  return axis >= 0 && axis < array.tensor.rank ? Shape{array.tensor.shape[axis]} : Shape{0};
+}
+// Negative ones count from the end, as everywhere in Python.
+int axis_of(const Array& array, int axis) { return axis < 0 ? axis + array.tensor.rank : axis; }
+// Of the gradient of a parameter: that of the parameter, or of the data where there is none.
+DataType dtype_like(const Array& parameter, const Array& data) {
+  return parameter.tensor.present() ? parameter.tensor.dtype : data.tensor.dtype;
+}
+
+nb::tuple layer_norm(Object x_, Object weight, Object bias, double eps, Object out) {
+  const Array x = required("x", x_), w = input("weight", weight), b = input("bias", bias);
+  const auto place = split_out(out, 3);
+  const Array y = output("y", place[0], x.tensor.dtype, x.shape()),
+              mean = output("mean", place[1], DataType::kF64, leading(x)),
+              rstd = output("rstd", place[2], DataType::kF64, leading(x));
+  compute(LayerNorm{y.tensor, mean.tensor, rstd.tensor, x.tensor, w.tensor, b.tensor, eps},
+          LayerNormData{y.data, mean.data, rstd.data, x.data, w.data, b.data});
+  return nb::make_tuple(y.object, mean.object, rstd.object);
+}
+
+nb::tuple layer_norm_backward(Object dy_, Object x_, Object mean_, Object rstd_, Object weight,
+                              Object out) {
+  const Array dy = required("dy", dy_), x = required("x", x_), mean = required("mean", mean_),
+              rstd = required("rstd", rstd_), w = input("weight", weight);
+  const auto place = split_out(out, 3);
+  const Array dx = output("dx", place[0], dy.tensor.dtype, dy.shape()),
+              dw = output("dw", place[1], dtype_like(w, dy), last(dy)),
+              db = output("db", place[2], dtype_like(w, dy), last(dy));
+  LayerNormBackward problem;
+  problem.dx = dx.tensor, problem.dw = dw.tensor, problem.db = db.tensor;
+  problem.dy = dy.tensor, problem.w = w.tensor;
+  problem.x = x.tensor, problem.mean = mean.tensor, problem.rstd = rstd.tensor;
+  compute(problem, LayerNormBackwardData{dx.data, dw.data, db.data, dy.data, w.data, nullptr,
+                                         nullptr, x.data, mean.data, rstd.data});
+  return nb::make_tuple(dx.object, dw.object, db.object);
+}
+
+nb::tuple rms_norm(Object x_, Object weight, double eps, Object out) {
+  const Array x = required("x", x_), w = input("weight", weight);
+  const auto place = split_out(out, 2);
+  const Array y = output("y", place[0], x.tensor.dtype, x.shape()),
+              rstd = output("rstd", place[1], DataType::kF64, leading(x));
+  compute(RmsNorm{y.tensor, rstd.tensor, x.tensor, w.tensor, eps},
+          RmsNormData{y.data, rstd.data, x.data, w.data});
+  return nb::make_tuple(y.object, rstd.object);
+}
+
+nb::tuple rms_norm_backward(Object dy_, Object x_, Object rstd_, Object weight, Object out) {
+  const Array dy = required("dy", dy_), x = required("x", x_), rstd = input("rstd", rstd_),
+              w = input("weight", weight);
+  const auto place = split_out(out, 2);
+  const Array dx = output("dx", place[0], dy.tensor.dtype, dy.shape()),
+              dw = output("dw", place[1], dtype_like(w, dy), last(dy));
+  compute(RmsNormBackward{dx.tensor, dw.tensor, dy.tensor, w.tensor, x.tensor, rstd.tensor},
+          RmsNormBackwardData{dx.data, dw.data, dy.data, w.data, x.data, rstd.data});
+  return nb::make_tuple(dx.object, dw.object);
+}
+
+// In evaluation the running statistics are the given ones, and what is returned of them is what was used.
+nb::tuple batch_norm(Object x_, Object weight, Object bias, Object running_mean, Object running_var,
+                     bool training, double momentum, double eps, int channel_axis, Object out) {
+  const Array x = required("x", x_), w = input("weight", weight), b = input("bias", bias);
+  const int axis = axis_of(x, channel_axis);
+  const auto place = split_out(out, training ? 3 : 1);
+  const Array y = output("y", place[0], x.tensor.dtype, x.shape());
+  const auto running = [&](const char* name, Object given) {
+    if (given.is_none()) return Array();
+    return training ? output(name, given, DataType::kF32, {}) : required(name, given);
+  };
+  const Array old_mean = running("running_mean", running_mean),
+              old_var = running("running_var", running_var);
+  BatchNorm problem;
+  BatchNormData data;
+  problem.y = y.tensor, problem.x = x.tensor, problem.w = w.tensor, problem.b = b.tensor;
+  data.y = y.data, data.x = x.data, data.w = w.data, data.b = b.data;
+  problem.eps = eps, problem.momentum = momentum;
+  problem.training = training, problem.channel_axis = axis;
+  if (!training) {
+    problem.mean = old_mean.tensor, problem.var = old_var.tensor;
+    data.mean = old_mean.data, data.var = old_var.data;
+    compute(problem, data);
+    return nb::make_tuple(y.object);
+  }
+  const Array mean = output("mean", place[1], DataType::kF64, channels(x, axis)),
+              rstd = output("rstd", place[2], DataType::kF64, channels(x, axis));
+  problem.mean = mean.tensor, problem.rstd = rstd.tensor;
+  data.mean = mean.data, data.rstd = rstd.data;
+  problem.running_mean = old_mean.tensor, problem.running_var = old_var.tensor;
+  data.running_mean = old_mean.data, data.running_var = old_var.data;
+  compute(problem, data);
+  return nb::make_tuple(y.object, mean.object, rstd.object);
+}
+
+nb::tuple batch_norm_backward(Object dy_, Object x_, Object mean_, Object rstd_, Object weight,
+                              bool training, int channel_axis, Object out) {
+  const Array dy = required("dy", dy_), x = required("x", x_), mean = input("mean", mean_),
+              rstd = input("rstd", rstd_), w = input("weight", weight);
+  const int axis = axis_of(dy, channel_axis);
+  const auto place = split_out(out, 3);
+  const Array dx = output("dx", place[0], dy.tensor.dtype, dy.shape()),
+              dw = output("dw", place[1], dtype_like(w, dy), channels(dy, axis)),
+              db = output("db", place[2], dtype_like(w, dy), channels(dy, axis));
+  BatchNormBackward problem;
+  problem.dx = dx.tensor, problem.dw = dw.tensor, problem.db = db.tensor;
+  problem.dy = dy.tensor, problem.x = x.tensor, problem.w = w.tensor;
+  problem.mean = mean.tensor, problem.rstd = rstd.tensor;
+  problem.training = training, problem.channel_axis = axis;
+  BatchNormBackwardData data;
+  data.dx = dx.data, data.dw = dw.data, data.db = db.data;
+  data.dy = dy.data, data.x = x.data, data.w = w.data, data.mean = mean.data, data.rstd = rstd.data;
+  compute(problem, data);
+  return nb::make_tuple(dx.object, dw.object, db.object);
+}
+
+nb::tuple batch_norm_reduce(Object dy_, Object x_, Object mean_, Object rstd_, int channel_axis,
+                            Object out) {
+  const Array dy = required("dy", dy_), x = required("x", x_), mean = input("mean", mean_),
+              rstd = input("rstd", rstd_);
+  const int axis = axis_of(dy, channel_axis);
+  const auto place = split_out(out, 4);
+  const auto result = [&](const char* name, std::size_t i) {
+    return output(name, place[i], DataType::kF64, channels(dy, axis));
+  };
+  const Array sum_dy = result("sum_dy", 0), sum_dy_xmu = result("sum_dy_xmu", 1),
+              dw = result("dw", 2), db = result("db", 3);
+  BatchNormBackward problem;
+  problem.sum_dy = sum_dy.tensor, problem.sum_dy_xmu = sum_dy_xmu.tensor;
+  problem.dw = dw.tensor, problem.db = db.tensor;
+  problem.dy = dy.tensor, problem.x = x.tensor;
+  problem.mean = mean.tensor, problem.rstd = rstd.tensor;
+  problem.channel_axis = axis;
+  BatchNormBackwardData data;
+  data.sum_dy = sum_dy.data, data.sum_dy_xmu = sum_dy_xmu.data, data.dw = dw.data,
+  data.db = db.data;
+  data.dy = dy.data, data.x = x.data, data.mean = mean.data, data.rstd = rstd.data;
+  compute(problem, data);
+  return nb::make_tuple(sum_dy.object, sum_dy_xmu.object, dw.object, db.object);
+}
+
+nb::object batch_norm_elemt_backward(Object dy_, Object x_, Object mean_, Object rstd_,
+                                     Object weight, Object sum_dy_, Object sum_dy_xmu_,
+                                     Object counts_, int channel_axis, Object out) {
+  const Array dy = required("dy", dy_), x = required("x", x_), mean = input("mean", mean_),
+              rstd = input("rstd", rstd_), w = input("weight", weight),
+              sum_dy = required("sum_dy", sum_dy_),
+              sum_dy_xmu = required("sum_dy_xmu", sum_dy_xmu_),
+              counts = required("counts", counts_);
+  const Array dx = output("dx", split_out(out, 1)[0], dy.tensor.dtype, dy.shape());
+  compute(BatchNormElemtBackward{dx.tensor, dy.tensor, x.tensor, w.tensor, mean.tensor, rstd.tensor,
+                                 sum_dy.tensor, sum_dy_xmu.tensor, counts.tensor,
+                                 axis_of(dy, channel_axis)},
+          BatchNormElemtBackwardData{dx.data, dy.data, x.data, w.data, mean.data, rstd.data,
+                                     sum_dy.data, sum_dy_xmu.data, counts.data});
+  return dx.object;
+}
+
+}  // namespace
+}  // namespace normgrad::python
+
+NB_MODULE(_core, m) {
+  using namespace normgrad::python;  // NOLINT
+  m.doc() = "The functions of normgrad, in C++.";
+  m.def("layer_norm", &layer_norm, "x"_a.none(), "weight"_a.none() = nb::none(),
+        "bias"_a.none() = nb::none(), "eps"_a = 1e-5, nb::kw_only(), "out"_a.none() = nb::none(),
+        nb::sig("def layer_norm(x: ArrayLike, weight: Optional[ArrayLike] = None, bias: "
+                "Optional[ArrayLike] = None, eps: float = 1e-05, *, out: Out = None) -> "
+                "Tuple[Array, Array, Array]"),
+        R"(LayerNorm over the last dimension: (y, mean, rstd).
+
+y = (x - mean)*rstd*weight + bias, with rstd = 1/sqrt(var + eps) of each row.
+mean and rstd are float64, of the shape of x without its last dimension.)");
+  m.def("layer_norm_backward", &layer_norm_backward, "dy"_a.none(), "x"_a.none(), "mean"_a.none(),
+        "rstd"_a.none(), "weight"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(),
+        nb::sig("def layer_norm_backward(dy: ArrayLike, x: ArrayLike, mean: ArrayLike, rstd: "
+                "ArrayLike, weight: Optional[ArrayLike] = None, *, out: Out = None) -> "
+                "Tuple[Array, Array, Array]"),
+        R"(Gradients of layer_norm: (dx, dw, db).
+
+mean and rstd are those that layer_norm returned. dw and db have the type of weight, or of dy.)");
+  m.def("rms_norm", &rms_norm, "x"_a.none(), "weight"_a.none() = nb::none(), "eps"_a = 1e-6,
+        nb::kw_only(), "out"_a.none() = nb::none(),
+        nb::sig("def rms_norm(x: ArrayLike, weight: Optional[ArrayLike] = None, eps: float = "
+                "1e-06, *, out: Out = None) -> Tuple[Array, Array]"),
+        R"(RMSNorm over the last dimension: (y, rstd).
+
+y = x*rstd*weight, with rstd = 1/sqrt(mean(x^2) + eps) of each row, in float64.)");
+  m.def("rms_norm_backward", &rms_norm_backward, "dy"_a.none(), "x"_a.none(),
+        "rstd"_a.none() = nb::none(), "weight"_a.none() = nb::none(), nb::kw_only(),
+        "out"_a.none() = nb::none(),
+        nb::sig("def rms_norm_backward(dy: ArrayLike, x: ArrayLike, rstd: Optional[ArrayLike] = "
+                "None, weight: Optional[ArrayLike] = None, *, out: Out = None) -> "
+                "Tuple[Array, Array]"),
+        R"(Gradients of rms_norm: (dx, dw).
+
+rstd is the one that rms_norm returned; without it, it is computed from x, with eps = 0.)");
+  m.def("batch_norm", &batch_norm, "x"_a.none(), "weight"_a.none() = nb::none(),
+        "bias"_a.none() = nb::none(), "running_mean"_a.none() = nb::none(),
+        "running_var"_a.none() = nb::none(), "training"_a = true, "momentum"_a = 0.1,
+        "eps"_a = 1e-5, nb::kw_only(), "channel_axis"_a = 1, "out"_a.none() = nb::none(),
+        nb::sig("def batch_norm(x: ArrayLike, weight: Optional[ArrayLike] = None, bias: "
+                "Optional[ArrayLike] = None, running_mean: Optional[ArrayLike] = None, "
+                "running_var: Optional[ArrayLike] = None, training: bool = True, momentum: float "
+                "= 0.1, eps: float = 1e-05, *, channel_axis: int = 1, out: Out = None) -> "
+                "Tuple[Array, ...]"),
+        R"(BatchNorm: (y, mean, rstd), or in evaluation (y,).
+
+training: the statistics are those of x; running_mean and running_var, where given, are updated in
+place. Otherwise they are the statistics.)");
+  m.def("batch_norm_backward", &batch_norm_backward, "dy"_a.none(), "x"_a.none(), "mean"_a.none(),
+        "rstd"_a.none(), "weight"_a.none() = nb::none(), "training"_a = true, nb::kw_only(),
+        "channel_axis"_a = 1, "out"_a.none() = nb::none(),
+        nb::sig("def batch_norm_backward(dy: ArrayLike, x: ArrayLike, mean: "
+                "Optional[ArrayLike], rstd: Optional[ArrayLike], weight: Optional[ArrayLike] = "
+                "None, training: bool = True, *, channel_axis: int = 1, out: Out = None) -> "
+                "Tuple[Array, Array, Array]"),
+        R"(Gradients of batch_norm: (dx, dw, db).
+
+training: the gradient goes through the statistics; otherwise they are constants.)");
+  m.def(
+      "batch_norm_reduce", &batch_norm_reduce, "dy"_a.none(), "x"_a.none(), "mean"_a.none(),
+      "rstd"_a.none(), nb::kw_only(), "channel_axis"_a = 1, "out"_a.none() = nb::none(),
+      nb::sig("def batch_norm_reduce(dy: ArrayLike, x: ArrayLike, mean: Optional[ArrayLike], "
+              "rstd: Optional[ArrayLike], *, channel_axis: int = 1, out: Out = None) -> "
+              "Tuple[Array, Array, Array, Array]"),
+      R"(First half of SyncBatchNorm's gradient: (sum_dy, sum_dy_xmu, dw, db) of this part, in float64.
+
+The first two are to be added up over all parts of the batch, for batch_norm_elemt_backward.)");
+  m.def("batch_norm_elemt_backward", &batch_norm_elemt_backward, "dy"_a.none(), "x"_a.none(),
+        "mean"_a.none(), "rstd"_a.none(), "weight"_a.none(), "sum_dy"_a.none(),
+        "sum_dy_xmu"_a.none(), "counts"_a.none(), nb::kw_only(), "channel_axis"_a = 1,
+        "out"_a.none() = nb::none(),
+        nb::sig("def batch_norm_elemt_backward(dy: ArrayLike, x: ArrayLike, mean: "
+                "Optional[ArrayLike], rstd: Optional[ArrayLike], weight: Optional[ArrayLike], "
+                "sum_dy: ArrayLike, sum_dy_xmu: ArrayLike, counts: ArrayLike, *, channel_axis: "
+                "int = 1, out: Out = None) -> Array"),
+        R"(Second half of SyncBatchNorm's gradient: dx of this part.
+
+sum_dy and sum_dy_xmu are added up over all parts; counts are the elements per channel of each.)");
+  m.def("set_num_threads", &normgrad::set_threads, "count"_a,
+        "At most so many threads per call; 0: as OpenMP is set. Returns what holds now.");
+  m.def("get_num_threads", &normgrad::threads, "The number of threads that a call may take.");
+  m.def(
+      "instruction_set",
+      [] {
+        constexpr const char* kNames[] = {"plain", "baseline", "sse4", "avx2"};
+        return std::string(kNames[static_cast<int>(normgrad::isa())]);
+      },
+      "What runs: plain (portable C++), baseline, sse4 or avx2. It changes the speed, never a "
+      "bit.");
+#if NORMGRAD_HIGHWAY
+  m.attr("has_vector_code") = true;
+#else
+  m.attr("has_vector_code") = false;
+#endif
+  add_torch_functions(m);
+}

@@ -1,0 +1,46 @@
+"""Gradients of normalization layers on CPUs: exact, reproducible, fast.
+
+Functions for numpy arrays and anything with DLPack are here; ``normgrad.torch`` has operators and
+modules for PyTorch. Results have the same bits for every number of threads, instruction set and
+memory layout. Data may be float32, float16 or bfloat16 (also ``ml_dtypes.bfloat16``), with any
+strides; nothing is copied. ``out=`` takes the arrays to write results to: one per result, or None
+for those that are to be made.
+"""
+
+import warnings as _warnings
+
+from ._core import (
+    batch_norm,
+    batch_norm_backward,
+    batch_norm_elemt_backward,
+    batch_norm_reduce,
+    get_num_threads,
+    instruction_set,
+    layer_norm,
+    layer_norm_backward,
+    rms_norm,
+    rms_norm_backward,
+    set_num_threads,
+)
+
+__all__ = [
+    "batch_norm",
+    "batch_norm_backward",
+    "batch_norm_elemt_backward",
+    "batch_norm_reduce",
+    "get_num_threads",
+    "instruction_set",
+    "layer_norm",
+    "layer_norm_backward",
+    "rms_norm",
+    "rms_norm_backward",
+    "set_num_threads",
+]
+__version__ = "0.1.0"
+
+if not _core.has_vector_code:  # noqa: F821 - importing from it has bound it
+    _warnings.warn(
+        "normgrad was built without Google Highway and is slow: install it (Debian: libhwy-dev), "
+        "then install normgrad again",
+        stacklevel=2,
+    )

@@ -1,0 +1,52 @@
+"""Functional forms, as in ``torch.nn.functional``. Tensors that do not lie in main memory go to torch's own."""
+
+import torch
+import torch.nn.functional as F
+
+_ops = torch.ops.normgrad
+
+
+def _check_shape(x, normalized_shape):
+    shape = tuple(normalized_shape)
+    if not shape or tuple(x.shape[-len(shape):]) != shape:
+        raise RuntimeError(
+            f"the input has shape {tuple(x.shape)}, but must end with normalized_shape, {shape}, which must not be empty"
+        )
+    return shape
+
+
+def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """LayerNorm over the last ``len(normalized_shape)`` dimensions."""
+    if x.device.type != "cpu":
+        return F.layer_norm(x, normalized_shape, weight, bias, eps)
+    return _ops.native_layer_norm(x, _check_shape(x, normalized_shape), weight, bias, eps)[0]
+
+
+def rms_norm(x, normalized_shape, weight=None, eps=None):
+    """RMSNorm over the last ``len(normalized_shape)`` dimensions."""
+    if x.device.type != "cpu":
+        return F.rms_norm(x, normalized_shape, weight, eps)
+    return _ops._fused_rms_norm(x, _check_shape(x, normalized_shape), weight, eps)[0]
+
+
+def update_running(running, fresh, momentum):
+    """running := (1 - momentum)*running + momentum*fresh, computed in float64 and rounded once."""
+    if running is None:
+        return
+    with torch.no_grad():
+        running.copy_((1 - momentum) * running.double() + momentum * fresh.double())
+
+
+def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """BatchNorm. ``training``: with the statistics of x, and the running ones are updated."""
+    if x.device.type != "cpu":
+        return F.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return _ops.batch_norm_inference(x, weight, bias, running_mean, running_var, eps)
+    F._verify_batch_size(x.size())
+    y, mean, _, var = _ops.batch_norm_training(x, weight, bias, eps)
+    if running_mean is not None or running_var is not None:
+        n = x.numel() // x.shape[1]
+        update_running(running_mean, mean, momentum)
+        update_running(running_var, var * (n / (n - 1)), momentum)
+    return y

@@ -1,0 +1,256 @@
+#include "torch/tensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+
+namespace normgrad::python {
+namespace {
+
+DataType type_of(std::int32_t torch_type) {
+  const Shim& torch = shim();
+  if (torch_type == torch.f32) return DataType::kF32;
+  if (torch_type == torch.bf16) return DataType::kBF16;
+  if (torch_type == torch.f16) return DataType::kF16;
+  if (torch_type == torch.f64) return DataType::kF64;
+  if (torch_type == torch.i32) return DataType::kI32;
+  return DataType::kOther;
+}
+
+std::int32_t torch_type(DataType dtype) {
+  const Shim& torch = shim();
+  switch (dtype) {
+    case DataType::kF16:
+      return torch.f16;
+    case DataType::kBF16:
+      return torch.bf16;
+    case DataType::kF64:
+      return torch.f64;
+    default:
+      return torch.f32;
+  }
+}
+
+constexpr int kMostDims = 64;  // torch's own limit
+
+TorchTensor new_strided(DataType dtype, int rank, const std::int64_t* sizes,
+                        const std::int64_t* strides) {
+  TensorHandle handle = nullptr;
+  check(shim().empty_strided(rank, sizes, strides, torch_type(dtype), shim().cpu, 0, &handle),
+        "make a tensor");
+  return TorchTensor(handle);
+}
+
+// The strides of a tensor without gaps whose dimensions lie in memory in the order `order`, the outermost first.
+void set_dense_strides(int rank, const std::int64_t* sizes, const int* order,
+                       std::int64_t* strides) {
+  std::int64_t stride = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    strides[order[i]] = stride;
+    stride *= std::max(sizes[order[i]], std::int64_t{1});
+  }
+}
+
+}  // namespace
+
+TorchTensor::TorchTensor(TensorHandle owned) : handle_(owned) {
+  const Shim& torch = shim();
+  bool defined = false;
+  check(torch.is_defined(handle_, &defined), "look at a tensor");
+  if (!defined) return;
+  std::int32_t type = 0;
+  std::int64_t *sizes = nullptr, *strides = nullptr;
+  check(torch.get_dtype(handle_, &type) | torch.get_dim(handle_, &rank_) |
+            torch.get_sizes(handle_, &sizes) | torch.get_strides(handle_, &strides),
+        "describe a tensor");
+  data_type_ = type_of(type);
+  sizes_ = sizes;
+  strides_ = strides;
+}
+
+TorchTensor::~TorchTensor() {
+  if (handle_ != nullptr) shim().delete_tensor_object(handle_);
+}
+
+void TorchTensor::swap(TorchTensor& other) noexcept {
+  std::swap(handle_, other.handle_);
+  std::swap(data_type_, other.data_type_);
+  std::swap(rank_, other.rank_);
+  std::swap(sizes_, other.sizes_);
+  std::swap(strides_, other.strides_);
+}
+
+std::int64_t TorchTensor::elements() const {
+  std::int64_t count = 1;
+  for (int d = 0; d < rank(); ++d) count *= sizes_[d];
+  return count;
+}
+
+bool TorchTensor::is_contiguous() const {
+  std::int64_t stride = 1;
+  for (int d = rank() - 1; d >= 0; --d) {
+    if (sizes_[d] != 1 && strides_[d] != stride) return elements() == 0;
+    stride *= sizes_[d];
+  }
+  return true;
+}
+
+void* TorchTensor::data() const {
+  void* address = nullptr;
+  if (present()) check(shim().get_data_ptr(handle_, &address), "give a tensor's address");
+  return address;
+}
+
+TorchTensor TorchTensor::contiguous() && {
+  if (!present() || is_contiguous()) return std::move(*this);
+  TorchTensor copy = new_tensor(data_type_, sizes_, rank());
+  check(shim().copy_(copy.handle_, handle_, 0), "copy a tensor");
+  return copy;
+}
+
+TorchTensor TorchTensor::like() const {
+  int order[kMostDims];
+  std::int64_t strides[kMostDims];
+  for (int d = 0; d < rank(); ++d) order[d] = d;
+  if (!is_contiguous()) {
+    std::stable_sort(order, order + rank(),
+                     [&](int a, int b) { return strides_[a] > strides_[b]; });
+    set_dense_strides(rank(), sizes_, order, strides);
+    for (int d = 0; d < rank(); ++d) {
+      if (sizes_[d] == 1 || strides[d] == strides_[d]) continue;
+      for (int i = 0; i < rank(); ++i) order[i] = i;  // it has gaps, or repeats itself
+      break;
+    }
+  }
+  set_dense_strides(rank(), sizes_, order, strides);
+  return new_strided(data_type_, rank(), sizes_, strides);
+}
+
+void TorchTensor::zero() const { check(shim().zero_(handle_), "fill a tensor"); }
+
+Value TorchTensor::release() {
+  if (handle_ == nullptr) return undefined();
+  const TensorHandle handle = handle_;
+  handle_ = nullptr;
+  return reinterpret_cast<Value>(handle);
+}
+
+TorchTensor new_tensor(DataType dtype, const std::int64_t* sizes, int rank) {
+  int order[kMostDims];
+  std::int64_t strides[kMostDims];
+  for (int d = 0; d < rank; ++d) order[d] = d;
+  set_dense_strides(rank, sizes, order, strides);
+  return new_strided(dtype, rank, sizes, strides);
+}
+
+TorchTensor new_vector(DataType dtype, std::int64_t size) { return new_tensor(dtype, &size, 1); }
+
+Value undefined() {
+  TensorHandle handle = nullptr;
+  check(shim().new_uninitialized_tensor(&handle), "make an undefined tensor");
+  return reinterpret_cast<Value>(handle);
+}
+
+TorchTensor Arguments::optional_tensor() {
+  auto* const value = reinterpret_cast<Value*>(*next_++);
+  if (value == nullptr) return {};
+  const auto handle = reinterpret_cast<TensorHandle>(*value);
+  delete value;
+  return TorchTensor(handle);
+}
+
+double Arguments::number() { return std::bit_cast<double>(*next_++); }
+
+double Arguments::optional_number(double absent) {
+  auto* const value = reinterpret_cast<Value*>(*next_++);
+  if (value == nullptr) return absent;
+  const auto number = std::bit_cast<double>(*value);
+  delete value;
+  return number;
+}
+
+std::int64_t Arguments::length_of_list() {
+  const auto list = reinterpret_cast<ListHandle>(*next_++);
+  std::size_t size = 0;
+  const TorchError error = shim().list_size(list, &size) | shim().delete_list(list);
+  check(error, "read a list");
+  return static_cast<std::int64_t>(size);
+}
+
+Arguments::Flags Arguments::flags() {
+  const auto list = reinterpret_cast<ListHandle>(*next_++);
+  Flags out{};
+  std::size_t size = 0;
+  TorchError error = shim().list_size(list, &size);
+  for (std::size_t i = 0; i < std::min<std::size_t>(size, 4); ++i) {
+    Value value = 0;
+    error |= shim().list_get_item(list, i, &value);
+    out.at[i] = (value & 1) != 0;
+  }
+  check(error | shim().delete_list(list), "read a list");
+  return out;
+}
+
+Tensor described(const char* name, const TorchTensor& tensor) {
+  Tensor out;
+  if (!tensor.present()) return out;
+  if (tensor.rank() > kMaxRank) {
+    throw std::runtime_error(std::string(name) + " has " + std::to_string(tensor.rank()) +
+                             " dimensions, but at most 8 are allowed");
+  }
+  out.dtype = tensor.dtype();
+  out.name = name;
+  out.rank = tensor.rank();
+  for (int d = 0; d < out.rank; ++d) {
+    out.shape[d] = tensor.size(d);
+    out.strides[d] = tensor.stride(d);
+  }
+  return out;
+}
+
+bool has_rows(const TorchTensor& tensor, int columns) {
+  std::int64_t stride = 1;
+  for (int d = tensor.rank() - 1; d >= std::max(0, tensor.rank() - columns); --d) {
+    if (tensor.size(d) != 1 && tensor.stride(d) != stride) return tensor.elements() == 0;
+    stride *= tensor.size(d);
+  }
+  return true;
+}
+
+Tensor described_as_rows(const char* name, const TorchTensor& tensor, int columns, bool flat) {
+  Tensor out;
+  if (!tensor.present()) return out;
+  out.dtype = tensor.dtype();
+  out.name = name;
+  const int leading = tensor.rank() - columns;
+  std::int64_t rows = 1, length = 1;
+  for (int d = 0; d < leading; ++d) rows *= tensor.size(d);
+  for (int d = leading; d < tensor.rank(); ++d) length *= tensor.size(d);
+  out.rank = flat ? 2 : leading + 1;
+  if (flat) {
+    out.shape[0] = rows;
+    out.strides[0] = length;
+  } else {
+    for (int d = 0; d < leading; ++d) {
+      out.shape[d] = tensor.size(d);
+      out.strides[d] = tensor.stride(d);
+    }
+  }
+  out.shape[out.rank - 1] = length;
+  out.strides[out.rank - 1] = 1;
+  return out;
+}
+
+Tensor described_as_vector(const char* name, const TorchTensor& tensor) {
+  Tensor out;
+  if (!tensor.present()) return out;
+  out.dtype = tensor.dtype();
+  out.name = name;
+  out.rank = 1;
+  out.shape[0] = tensor.elements();
+  out.strides[0] = tensor.rank() == 1 ? tensor.stride(0) : 1;
+  return out;
+}
+
+}  // namespace normgrad::python

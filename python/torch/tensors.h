@@ -1,0 +1,94 @@
+// torch's tensors as those of the core, and the arguments of a kernel.
+#ifndef NORMGRAD_PYTHON_TORCH_TENSORS_H
+#define NORMGRAD_PYTHON_TORCH_TENSORS_H
+
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "normgrad/tensor.h"
+#include "torch/shim.h"
+
+namespace normgrad::python {
+
+// Owns a reference, or is absent. What it says of the tensor is read once.
+class TorchTensor {
+ public:
+  TorchTensor() = default;
+  explicit TorchTensor(TensorHandle owned);  // an undefined tensor is an absent one
+  TorchTensor(TorchTensor&& other) noexcept { swap(other); }
+  TorchTensor& operator=(TorchTensor&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  TorchTensor(const TorchTensor&) = delete;
+  TorchTensor& operator=(const TorchTensor&) = delete;
+  ~TorchTensor();
+
+  bool present() const { return data_type_ != DataType::kNone; }
+  DataType dtype() const { return data_type_; }
+  int rank() const { return static_cast<int>(rank_); }
+  std::int64_t size(int d) const { return sizes_[d]; }
+  std::int64_t stride(int d) const { return strides_[d]; }
+  std::int64_t elements() const;
+  bool is_contiguous() const;
+  void* data() const;
+
+  // A row-major copy, or this one, if it is row-major.
+  TorchTensor contiguous() &&;
+  // New, with the same extents: in the order of its strides where these leave no gaps, else row-major.
+  TorchTensor like() const;
+
+  void zero() const;
+  Value release();  // for a result
+
+ private:
+  void swap(TorchTensor& other) noexcept;
+
+  TensorHandle handle_ = nullptr;
+  DataType data_type_ = DataType::kNone;
+  std::int64_t rank_ = 0;
+  const std::int64_t *sizes_ = nullptr, *strides_ = nullptr;
+};
+
+// A new row-major tensor.
+TorchTensor new_tensor(DataType dtype, const std::int64_t* sizes, int rank);
+TorchTensor new_vector(DataType dtype, std::int64_t size);
+// What stands for a result that was not asked for.
+Value undefined();
+
+// A kernel's arguments, read in their order. All of them, so that what is on the stack has an owner.
+class Arguments {
+ public:
+  explicit Arguments(Value* stack) : next_(stack) {}
+
+  TorchTensor tensor() { return TorchTensor(reinterpret_cast<TensorHandle>(*next_++)); }
+  TorchTensor optional_tensor();
+  double number();
+  double optional_number(double absent);
+  bool flag() { return (*next_++ & 1) != 0; }
+  std::int64_t length_of_list();  // of a list whose values do not matter
+  struct Flags {
+    bool at[4];
+  };
+  Flags flags();
+
+ private:
+  Value* next_;
+};
+
+// The tensors below, as the core wants them. `name` is a literal.
+
+// With all its dimensions; more than 8 are refused.
+Tensor described(const char* name, const TorchTensor& tensor);
+// With the last `columns` dimensions as one, and, if `flat`, all others as one.
+Tensor described_as_rows(const char* name, const TorchTensor& tensor, int columns, bool flat);
+// As a vector.
+Tensor described_as_vector(const char* name, const TorchTensor& tensor);
+// Whether its last dimensions are one of stride 1.
+bool has_rows(const TorchTensor& tensor, int columns);
+
+}  // namespace normgrad::python
+
+#endif

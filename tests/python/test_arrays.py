@@ -1,0 +1,209 @@
+"""The functions for numpy and DLPack."""
+
+import sys
+import threading
+
+import ml_dtypes
+import numpy as np
+import pytest
+from bound import Exact, assert_within
+
+import normgrad
+
+DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+rng = np.random.default_rng(1)
+
+
+def wide(*arrays):
+    return [np.asarray(a, dtype=np.float64) for a in arrays]
+
+
+def data(dtype, *shapes):
+    return [np.asarray(rng.normal(size=s)).astype(DTYPES[dtype]) for s in shapes]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_layer_norm(dtype):
+    x, dy, w, b = data(dtype, (5, 7, 33), (5, 7, 33), 33, 33)
+    y, mean, rstd = normgrad.layer_norm(x, w, b, 1e-5)
+    dx, dw, db = normgrad.layer_norm_backward(dy, x, mean, rstd, w)
+    e = Exact(*wide(x, w, b, dy), (2,), 1e-5, parameter_axes=(0, 1))
+    assert y.dtype == dx.dtype == dw.dtype == x.dtype and mean.dtype == np.float64 and mean.shape == (5, 7)
+    assert_within(y, e.y, e.y_scale, dtype, dtype, what="y")
+    assert_within(mean, e.mean[..., 0], np.abs(wide(x)[0]).mean(2), "float64", "float32", what="mean")
+    assert_within(rstd, e.rstd[..., 0], e.rstd[..., 0], "float64", "float32", what="rstd")
+    assert_within(dx, e.dx, e.dx_scale, dtype, dtype, what="dx")
+    assert_within(dw, e.dw, e.dw_scale, dtype, dtype, is_sum=True, what="dw")
+    assert_within(db, e.db, e.db_scale, dtype, dtype, is_sum=True, what="db")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rms_norm(dtype):
+    x, dy, w = data(dtype, (6, 50), (6, 50), 50)
+    y, rstd = normgrad.rms_norm(x, w, 1e-6)
+    dx, dw = normgrad.rms_norm_backward(dy, x, rstd, w)
+    e = Exact(*wide(x, w, np.zeros(50), dy), (1,), 1e-6, centred=False, parameter_axes=0)
+    assert_within(y, e.y, e.y_scale, dtype, dtype, what="y")
+    assert_within(dx, e.dx, e.dx_scale, dtype, dtype, what="dx")
+    assert_within(dw, e.dw, e.dw_scale, dtype, dtype, is_sum=True, what="dw")
+    without = normgrad.rms_norm_backward(dy, x, weight=w)  # rstd from x, without eps
+    e = Exact(*wide(x, w, np.zeros(50), dy), (1,), 0.0, centred=False, parameter_axes=0)
+    assert_within(without[0], e.dx, e.dx_scale, dtype, dtype, what="dx")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("axis", [1, -1])
+def test_batch_norm(dtype, axis):
+    x, dy = data(dtype, (6, 5, 4, 9), (6, 5, 4, 9))
+    channels = x.shape[axis]
+    w, b = data("float32", channels, channels)
+    running_mean, running_var = np.zeros(channels, np.float32), np.ones(channels, np.float32)
+    y, mean, rstd = normgrad.batch_norm(x, w, b, running_mean, running_var, momentum=0.25, channel_axis=axis)
+    dx, dw, db = normgrad.batch_norm_backward(dy, x, mean, rstd, w, channel_axis=axis)
+    axes = tuple(d for d in range(4) if d != axis % 4)
+    along = [1] * 4
+    along[axis] = channels
+    x64, w64, b64, dy64 = wide(x, w.reshape(along), b.reshape(along), dy)
+    e = Exact(x64, w64, b64, dy64, axes, 1e-5, parameter_axes=axes)
+    assert_within(y, e.y, e.y_scale, dtype, dtype, what="y")
+    assert_within(dx, e.dx, e.dx_scale, dtype, dtype, what="dx")
+    assert_within(dw, e.dw, e.dw_scale, "float32", dtype, is_sum=True, what="dw")
+    assert_within(db, e.db, e.db_scale, "float32", dtype, is_sum=True, what="db")
+    assert_within(running_mean, 0.25 * e.mean.ravel(), np.abs(x64).mean(axes), "float32", "float32", what="mean")
+    unbiased = e.var.ravel() * e.n / (e.n - 1)
+    assert_within(running_var, 0.75 + 0.25 * unbiased, 1 + unbiased, "float32", "float32", what="var")
+    # In evaluation the running statistics are constants.
+    (y,) = normgrad.batch_norm(x, w, b, running_mean, running_var, training=False, channel_axis=axis)
+    given = wide(running_mean.reshape(along), running_var.reshape(along))
+    e = Exact(x64, w64, b64, dy64, axes, 1e-5, parameter_axes=axes, statistics=given)
+    assert_within(y, e.y, e.y_scale, dtype, dtype, what="y")
+
+
+def test_the_halves_of_a_batch_make_the_whole():
+    x, dy = data("float32", (7, 3, 5), (7, 3, 5))
+    (w,) = data("float32", 3)
+    y, mean, rstd = normgrad.batch_norm(x, w)
+    dx = normgrad.batch_norm_backward(dy, x, mean, rstd, w)[0]
+    parts = [slice(0, 2), slice(2, 7)]
+    sums = [normgrad.batch_norm_reduce(dy[p], x[p], mean, rstd) for p in parts]
+    sum_dy, sum_dy_xmu = sums[0][0] + sums[1][0], sums[0][1] + sums[1][1]
+    counts = np.array([10, 25], np.int32)
+    halves = [
+        normgrad.batch_norm_elemt_backward(dy[p], x[p], mean, rstd, w, sum_dy, sum_dy_xmu, counts) for p in parts
+    ]
+    np.testing.assert_allclose(np.concatenate(halves), dx, rtol=0, atol=1e-6)
+
+
+def test_strides_are_respected():
+    x = np.asarray(rng.normal(size=(40, 20)), np.float32)
+    view = x[::-2, 3:17]
+    packed = np.ascontiguousarray(view)
+    for a, b in zip(normgrad.layer_norm(view), normgrad.layer_norm(packed)):
+        np.testing.assert_array_equal(a, b)
+    channels_last = x[:, ::-1].reshape(5, 8, 20).transpose(0, 2, 1)
+    for a, b in zip(normgrad.batch_norm(channels_last), normgrad.batch_norm(channels_last.copy())):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_read_only_inputs():
+    for dtype in DTYPES:
+        (x,) = data(dtype, (3, 8))
+        expected = normgrad.rms_norm(x)[0].copy()
+        x.flags.writeable = False
+        np.testing.assert_array_equal(normgrad.rms_norm(x)[0].view(np.uint8), expected.view(np.uint8))
+
+
+def test_out_is_written_and_returned():
+    for dtype in DTYPES:
+        (x,) = data(dtype, (3, 8))
+        y = np.empty_like(x)
+        got = normgrad.rms_norm(x, out=(y, None))
+        assert got[0] is y
+        np.testing.assert_array_equal(wide(y), wide(normgrad.rms_norm(x)[0]))
+        in_place = x.copy()
+        normgrad.rms_norm(in_place, out=(in_place, None))
+        np.testing.assert_array_equal(wide(in_place), wide(y))
+
+
+def test_dlpack():
+    class Foreign:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **arguments):
+            return self.array.__dlpack__(**arguments)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    x = np.asarray(rng.normal(size=(3, 8)), np.float32)
+    np.testing.assert_array_equal(normgrad.rms_norm(Foreign(x))[0], normgrad.rms_norm(x)[0])
+
+
+def test_bits_do_not_depend_on_threads():
+    x, dy = data("bfloat16", (300, 257), (300, 257))
+    try:
+        results = []
+        for threads in (1, 2, 3):
+            assert normgrad.set_num_threads(threads) == threads
+            y, mean, rstd = normgrad.layer_norm(x)
+            results.append([a.tobytes() for a in (y, *normgrad.layer_norm_backward(dy, x, mean, rstd))])
+        assert results[0] == results[1] == results[2]
+    finally:
+        normgrad.set_num_threads(0)
+
+
+def test_the_gil_is_released():
+    """While one call computes, another thread's Python code runs: it would wait for the GIL's switch interval otherwise."""
+    x = np.asarray(rng.normal(size=(4000, 1000)), np.float32)
+    started, seen_inside = threading.Event(), []
+
+    def watch():
+        started.wait(60)
+        for _ in range(1000):
+            seen_inside.append(computing)
+
+    computing = False
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(600)  # nobody takes the GIL away: it must be given
+    watcher = threading.Thread(target=watch, daemon=True)
+    try:
+        watcher.start()
+        started.set()
+        computing = True
+        for _ in range(5):
+            normgrad.layer_norm(x)
+        computing = False
+    finally:
+        sys.setswitchinterval(interval)
+    watcher.join(60)
+    assert any(seen_inside)
+
+
+REFUSALS = [
+    (lambda x: normgrad.layer_norm("abc"), TypeError, "x is of type str, but must be an array"),
+    (lambda x: normgrad.layer_norm(None), TypeError, "x is missing"),
+    (lambda x: normgrad.layer_norm(x.astype(np.float64)), TypeError, "x is f64, but must be f16, bf16 or f32"),
+    (lambda x: normgrad.layer_norm(x.astype(np.int64)), TypeError, "x is a type that is none of f16, bf16, f32"),
+    (lambda x: normgrad.layer_norm(x, x), ValueError, "weight has shape (3, 8), but must have shape (8)"),
+    (lambda x: normgrad.layer_norm(x.T), ValueError, "x has strides (1, 8), but its last stride must be 1"),
+    (lambda x: normgrad.layer_norm(x, out=x), TypeError, "out is of type ndarray, but must be a tuple of 3 arrays"),
+    (lambda x: normgrad.layer_norm(x, out=(x,)), ValueError, "out has 1 entries, but there are 3 results"),
+    (lambda x: normgrad.rms_norm(x, out=(x[:2], None)), ValueError, "y has shape (2, 8), but must have the shape of x"),
+    (lambda x: normgrad.rms_norm(x, out=(np.broadcast_to(x[0], (3, 8)), None)), ValueError, "y is read-only"),
+    (lambda x: normgrad.rms_norm(x[:2], out=(x[1:], None)), ValueError, "y overlaps x"),
+    (lambda x: normgrad.batch_norm(x, channel_axis=2), ValueError, "the channel axis is 2, but x has rank 2"),
+    (lambda x: normgrad.batch_norm_backward(x, x[:2], None, None), ValueError, "must have the shape of"),
+    (lambda x: normgrad.rms_norm(x.reshape((1,) * 8 + (3, 8))), ValueError, "x has 10 dimensions"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(REFUSALS)))
+def test_bad_arguments_are_explained(case):
+    call, error, sentence = REFUSALS[case]
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    before = x.copy()
+    with pytest.raises(error) as raised:
+        call(x)
+    assert sentence in str(raised.value)
+    np.testing.assert_array_equal(x, before)
