@@ -1,0 +1,183 @@
+"""Backward passes through autograd: torch's own kernels against normgrad.torch.enable(), in turn.
+
+usage: python benchmarks/torch_backward.py [--filter REGEX] [--rounds N] [--threads N] [--json FILE]
+
+Every result is held against float64 before it is timed. A row is the median of the rounds; in each round both run one after
+the other, which first changes from round to round. Bars: faster in every row of at least 10^5 elements, RMSNorm 5 times,
+LayerNorm of bf16 3 times; a tiny call costs at most as much as torch's own. Exit code 1 if one is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+import normgrad.torch
+
+sys.path.insert(0, str(Path(__file__).parent))
+from peers.workloads import CHANNEL_SHAPES, ROW_SHAPES
+
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+# Of the largest magnitude: what a right result may differ from float64's, and what torch's own is forgiven.
+TOLERANCE = {"f32": 1e-5, "bf16": 2e-2, "f16": 3e-3}
+TIME_PER_ROUND = 0.02
+
+
+class Workload:
+    def __init__(self, operator: str, shape: tuple[int, ...], dtype: str, layout: str = "row_major") -> None:
+        self.operator, self.shape, self.dtype, self.layout = operator, shape, dtype, layout
+        suffix = "_channels_last" if layout == "channels_last" else ""
+        self.name = f"{operator}{suffix}/{'x'.join(map(str, shape))}/{dtype}"
+        generator = torch.Generator().manual_seed(7)
+        make = lambda *s: torch.randn(*s, generator=generator)  # noqa: E731
+        size = shape[-1] if operator in ("layer_norm", "rms_norm") else shape[1]
+        self.x, self.dy, self.w, self.b = make(shape), make(shape), make(size), make(size)
+        self.running = make(size), make(size).abs() + 0.5
+
+    def tensors(self, dtype: torch.dtype) -> list[torch.Tensor]:
+        """x, dy, w, b: as stored, also when they are wanted in float64."""
+        out = [t.to(DTYPES[self.dtype]).to(dtype) for t in (self.x, self.dy, self.w, self.b)]
+        if self.layout == "channels_last":
+            last = torch.channels_last_3d if len(self.shape) == 5 else torch.channels_last
+            out[:2] = [t.contiguous(memory_format=last) for t in out[:2]]
+        return out
+
+    def backward(self, dtype: torch.dtype) -> Callable[[], list[torch.Tensor]]:
+        """Runs the forward pass with the kernels that are in place now."""
+        x, dy, w, b = self.tensors(dtype)
+        inputs = [t.requires_grad_() for t in (x, w, b)]
+        if self.operator == "layer_norm":
+            y = F.layer_norm(x, w.shape, w, b)
+        elif self.operator == "rms_norm":
+            y = F.rms_norm(x, w.shape, w, 1e-6)
+            inputs.pop()
+        else:
+            running = [r.to(dtype) for r in self.running]
+            y = F.batch_norm(x, *running, w, b, self.operator == "batch_norm_training")
+        return lambda: list(torch.autograd.grad(y, inputs, dy, retain_graph=True))
+
+    @property
+    def bar(self) -> float:
+        if self.operator == "rms_norm":
+            return 5.0
+        return 3.0 if self.operator == "layer_norm" and self.dtype == "bf16" else 1.0
+
+
+def workloads() -> list[Workload]:
+    out = []
+    for operator in ("layer_norm", "rms_norm"):
+        out += [(operator, s, d, "row_major") for s in ROW_SHAPES for d in DTYPES]
+    for operator in ("batch_norm_training", "batch_norm_inference"):
+        for layout in ("row_major", "channels_last"):
+            shapes = [s for s in CHANNEL_SHAPES if layout == "row_major" or len(s) in (4, 5)]
+            out += [(operator, s, d, layout) for s in shapes for d in DTYPES]
+    return [w for w in out if math.prod(w[1]) >= 100_000]
+
+
+def set_mode(mode: str) -> None:
+    normgrad.torch.enable() if mode == "normgrad" else normgrad.torch.disable()
+
+
+def check(workload: Workload, backward: Callable[[], list[torch.Tensor]]) -> None:
+    exact = workload.backward(torch.float64)()
+    for got, expected in zip(backward(), exact, strict=True):
+        error = ((got.double() - expected).abs().max() / expected.abs().max()).item()
+        if not error <= TOLERANCE[workload.dtype]:
+            raise SystemExit(f"{workload.name}: a gradient is off by {error:.2g} of its largest element")
+
+
+def seconds(backward: Callable[[], object], calls: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(calls):
+        backward()
+    return (time.perf_counter() - begin) / calls
+
+
+def measure(prepare: Callable[[str], Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Seconds per call of both, by mode."""
+    functions, times = {}, {"torch": [], "normgrad": []}
+    calls = 1
+    for mode in times:
+        set_mode(mode)
+        functions[mode] = prepare(mode)
+        functions[mode]()
+        calls = max(calls, math.ceil(TIME_PER_ROUND / max(seconds(functions[mode], 1), 1e-7)))
+    for r in range(rounds):
+        for mode in list(times)[:: 1 if r % 2 else -1]:
+            set_mode(mode)
+            functions[mode]()
+            times[mode].append(seconds(functions[mode], calls))
+    set_mode("torch")
+    return {mode: statistics.median(t) for mode, t in times.items()}
+
+
+def tiny_calls() -> dict[str, Callable[[], object]]:
+    x, dy, w = torch.randn(4, 8), torch.randn(4, 8), torch.randn(8)
+    shape = (8,)
+    mean, rstd = torch.zeros(4, 1), torch.ones(4, 1)
+    m, s = torch.zeros(8), torch.ones(8)
+    aten = torch.ops.aten
+    return {
+        "layer_norm": lambda: torch.native_layer_norm(x, shape, w, w, 1e-5),
+        "layer_norm_backward": lambda: aten.native_layer_norm_backward(dy, x, shape, mean, rstd, w, w, [True] * 3),
+        "rms_norm": lambda: torch.rms_norm(x, shape, w, 1e-6),
+        "batch_norm": lambda: torch.native_batch_norm(x, w, w, m, s, True, 0.1, 1e-5),
+        "batch_norm_backward": lambda: aten.native_batch_norm_backward(dy, x, w, m, s, m, s, True, 1e-5, [True] * 3),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--filter", default="", help="only rows whose names match somewhere")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--json", help="also write the rows there")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    rows, missed = [], 0
+
+    def report(name: str, times: dict[str, float], bar: float) -> None:
+        nonlocal missed
+        ratio = times["torch"] / times["normgrad"]
+        missed += ratio < bar
+        rows.append({"name": name, **times, "speedup": ratio, "bar": bar})
+        mark = "" if ratio >= bar else "  MISSED"
+        print(f"{name:52} {times['torch'] * 1e6:10.1f} {times['normgrad'] * 1e6:10.1f} {ratio:7.2f} {bar:5.1f}{mark}",
+              flush=True)
+
+    print(f"torch {torch.__version__}, {options.threads} threads, medians of {options.rounds} rounds, microseconds")
+    print(f"{'backward pass':52} {'torch':>10} {'normgrad':>10} {'speedup':>7} {'bar':>5}")
+    for arguments in workloads():
+        suffix = "_channels_last" if arguments[3] == "channels_last" else ""
+        if not re.search(options.filter, f"{arguments[0]}{suffix}/{'x'.join(map(str, arguments[1]))}/{arguments[2]}"):
+            continue
+        workload = Workload(*arguments)
+
+        def prepare(mode: str, workload: Workload = workload) -> Callable[[], object]:
+            backward = workload.backward(DTYPES[workload.dtype])
+            if mode == "normgrad":
+                check(workload, backward)
+            return backward
+
+        report(workload.name, measure(prepare, options.rounds), workload.bar)
+    for name, call in tiny_calls().items():
+        if re.search(options.filter, f"call/{name}/4x8"):
+            report(f"call/{name}/4x8", measure(lambda mode, call=call: call, 5 * options.rounds), 1.0)
+    print(f"{len(rows) - missed} of {len(rows)} bars reached")
+    if options.json:
+        Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

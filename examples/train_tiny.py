@@ -1,0 +1,185 @@
+"""A training run to watch: stock torch against normgrad.torch.enable(), on the CPU.
+
+usage: python examples/train_tiny.py [--steps N] [--out FILE.png|FILE.svg] [--processes N]
+
+Trains a small transformer (LayerNorm and RMSNorm) and a small convnet (BatchNorm) in float32 and bfloat16 on synthetic data,
+each twice from the same start: with torch's own kernels, then with normgrad's. Draws the loss curves and the time per step to
+one picture. With --processes N the convnet has SyncBatchNorm and N processes (gloo), which torch alone refuses on CPUs.
+
+Needs: pip install .[examples]
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from tqdm import tqdm
+
+import normgrad.torch
+
+
+class Block(nn.Module):
+    def __init__(self, width, norm):
+        super().__init__()
+        self.first, self.second = norm(width), norm(width)
+        self.attention = nn.MultiheadAttention(width, 4, batch_first=True)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        h = self.first(x)
+        x = x + self.attention(h, h, h, need_weights=False)[0]
+        return x + self.mlp(self.second(x))
+
+
+class Transformer(nn.Module):
+    """Says which token comes next; the data repeats itself with a period that it has to find out."""
+
+    def __init__(self, tokens=64, width=128, length=64):
+        super().__init__()
+        self.embedding = nn.Embedding(tokens, width)
+        self.position = nn.Parameter(torch.randn(length, width) / 8)
+        self.blocks = nn.Sequential(Block(width, nn.LayerNorm), Block(width, nn.RMSNorm))
+        self.norm = nn.RMSNorm(width)
+        self.head = nn.Linear(width, tokens)
+        self.tokens, self.length = tokens, length
+
+    def forward(self, x):
+        return self.head(self.norm(self.blocks(self.embedding(x) + self.position)))
+
+    def batch(self, generator, size=32):
+        start = torch.randint(self.tokens, (size, 1), generator=generator)
+        step = torch.randint(1, 4, (size, 1), generator=generator)
+        sequence = (start + step * torch.arange(self.length + 1)) % self.tokens
+        return sequence[:, :-1], sequence[:, 1:]
+
+    def loss(self, output, target):
+        return F.cross_entropy(output.flatten(0, 1).float(), target.flatten())
+
+
+class ConvNet(nn.Module):
+    """Tells stripes from checks from blobs, under noise."""
+
+    def __init__(self, width=32, norm=nn.BatchNorm2d):
+        super().__init__()
+        layers = []
+        for before, after in ((3, width), (width, width), (width, 2 * width)):
+            layers += [nn.Conv2d(before, after, 3, padding=1), norm(after), nn.ReLU(), nn.AvgPool2d(2)]
+        self.layers = nn.Sequential(*layers)
+        self.head = nn.Linear(2 * width, 3)
+
+    def forward(self, x):
+        return self.head(self.layers(x).mean((2, 3)))
+
+    def batch(self, generator, size=32, side=32):
+        kind = torch.randint(3, (size,), generator=generator)
+        phase = torch.rand(size, 2, generator=generator) * 6
+        u, v = torch.meshgrid(*[torch.linspace(0, 12, side)] * 2, indexing="ij")
+        a = torch.sin(u + phase[:, 0, None, None])
+        b = torch.sin(v + phase[:, 1, None, None])
+        picture = torch.stack([a, a * b, a + b], 1)[torch.arange(size), kind]
+        return picture[:, None] + torch.randn(size, 3, side, side, generator=generator), kind
+
+    def loss(self, output, target):
+        return F.cross_entropy(output.float(), target)
+
+
+def train(make, dtype, steps, title, rank=0):
+    """Losses and seconds of each step."""
+    torch.manual_seed(0)
+    net = make().to(dtype)
+    model = nn.parallel.DistributedDataParallel(net) if dist.is_initialized() else net
+    optimizer = torch.optim.AdamW(net.parameters(), lr=2e-3)
+    generator = torch.Generator().manual_seed(1 + rank)
+    losses, times = [], []
+    with tqdm(range(steps), desc=title, disable=rank != 0) as bar:
+        for _ in bar:
+            x, target = net.batch(generator)
+            if x.is_floating_point():
+                x = x.to(dtype)
+            begin = time.perf_counter()
+            loss = net.loss(model(x), target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            times.append(time.perf_counter() - begin)
+            losses.append(loss.item())
+            bar.set_postfix(loss=f"{losses[-1]:.3f}", ms=f"{1000 * statistics.median(times):.1f}")
+    return losses, times
+
+
+def draw(runs, path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    titles = list(dict.fromkeys(title for title, _ in runs))
+    figure, axes = pyplot.subplots(2, len(titles), figsize=(3.4 * len(titles), 5.6), squeeze=False)
+    colours = {"torch": "tab:gray", "normgrad": "tab:blue"}
+    for column, title in enumerate(titles):
+        above, below = axes[0][column], axes[1][column]
+        for (name, kernels), (losses, times) in runs.items():
+            if name != title:
+                continue
+            above.plot(losses, label=kernels, color=colours[kernels], lw=1.2, ls="-" if kernels == "normgrad" else "--")
+            below.bar(kernels, 1000 * statistics.median(times), color=colours[kernels])
+        above.set_title(title, fontsize=9)
+        above.set_xlabel("step", fontsize=8)
+        above.legend(fontsize=8)
+    axes[0][0].set_ylabel("loss")
+    axes[1][0].set_ylabel("ms per step (median)")
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def single(options):
+    runs = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        for make in (Transformer, ConvNet):
+            title = f"{make.__name__}, {str(dtype).removeprefix('torch.')}"
+            for kernels in ("torch", "normgrad"):
+                normgrad.torch.enable() if kernels == "normgrad" else normgrad.torch.disable()
+                runs[title, kernels] = train(make, dtype, options.steps, f"{title}, {kernels}")
+    normgrad.torch.disable()
+    return runs
+
+
+def worker(rank, options, folder):
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // options.processes))
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=options.processes)
+    normgrad.torch.enable()
+    net = lambda: ConvNet(norm=nn.SyncBatchNorm)  # noqa: E731
+    title = f"ConvNet, SyncBatchNorm, {options.processes} processes"
+    run = train(net, torch.float32, options.steps, title, rank)
+    if rank == 0:
+        torch.save({(title, "normgrad"): run}, f"{folder}/runs.pt")
+    dist.destroy_process_group()
+
+
+def together(options):
+    with tempfile.TemporaryDirectory() as folder:
+        torch.multiprocessing.spawn(worker, (options, folder), nprocs=options.processes)
+        return torch.load(f"{folder}/runs.pt")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--out", default="train_tiny.png", help="the picture; its ending says of what kind")
+    parser.add_argument("--processes", type=int, default=1)
+    options = parser.parse_args()
+    runs = single(options) if options.processes == 1 else together(options)
+    draw(runs, options.out)
+    for (title, kernels), (losses, times) in runs.items():
+        print(f"{title:44} {kernels:9} loss {losses[0]:.3f} -> {losses[-1]:.3f}, {1000 * statistics.median(times):.1f} ms per step")
+    print(f"drawn: {options.out}")
+
+
+if __name__ == "__main__":
+    main()
