@@ -34,20 +34,6 @@ struct Numbers {
 };
 const Numbers numbers;
 
-struct Output {
-  float y[kElements];
-  bool accepted = false;
-  bool is_right() const {
-    for (int i = 0; i < kElements; ++i) {
-      if (y[i] != (accepted ? numbers.x[i] : -1)) return false;
-    }
-    return true;
-  }
-  Output() {
-    for (float& value : y) value = -1;
-  }
-};
-
 aclTensor* tensor(const float* data, bool is_vector) {
   const std::int64_t vector[] = {kChannels}, matrix[] = {kElements / kChannels, kChannels};
   const std::int64_t* shape = is_vector ? vector : matrix;
@@ -56,10 +42,31 @@ aclTensor* tensor(const float* data, bool is_vector) {
                          const_cast<float*>(data));
 }
 
+// Like x, its tensor lives longer than any parameter, so that no dead parameter's address is its own:
+// who destroys that would destroy another thread's x or y, whose address might then come back too.
+struct Output {
+  Output() {
+    for (float& value : y) value = -1;
+  }
+  ~Output() { EXPECT_EQ(aclDestroyTensor(handle), ACL_SUCCESS); }
+  Output(const Output&) = delete;
+  bool is_right() const {
+    for (int i = 0; i < kElements; ++i) {
+      if (y[i] != (accepted ? numbers.x[i] : -1)) return false;
+    }
+    return true;
+  }
+  float y[kElements];
+  bool accepted = false;
+  aclTensor* const handle = tensor(y, false);
+};
+
 struct World {
   World() {
     for (std::size_t i = 0; i < 8; ++i) ones.put(i, tensor(numbers.ones, true));
   }
+  ~World() { EXPECT_EQ(aclDestroyTensor(x), ACL_SUCCESS); }
+  aclTensor* const x = tensor(numbers.x, false);
   Slots<aclrtStream> streams;
   Slots<aclrtEvent> events;
   Slots<aclTensor*> ones;
@@ -67,14 +74,11 @@ struct World {
 
 // Of the parameters any may be dead.
 aclOpExecutor* first_phase(const World& world, Dice& dice, Output& output, Codes& codes) {
-  const std::unique_ptr<aclTensor, int (*)(const aclTensor*)> x(tensor(numbers.x, false),
-                                                                aclDestroyTensor),
-      y(tensor(output.y, false), aclDestroyTensor);
   const auto one = [&] { return world.ones.look(dice(8)); };
   uint64_t bytes = 0;
   aclOpExecutor* executor = nullptr;
-  codes.add(aclnnBatchNormElemtGetWorkspaceSize(x.get(), one(), one(), one(), one(), 0, y.get(),
-                                                &bytes, &executor));
+  codes.add(aclnnBatchNormElemtGetWorkspaceSize(world.x, one(), one(), one(), one(), 0,
+                                                output.handle, &bytes, &executor));
   return executor;
 }
 
