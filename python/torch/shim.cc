@@ -43,7 +43,6 @@ Shim loaded() {
   torch.find("aoti_torch_get_data_ptr", out.get_data_ptr);
   torch.find("aoti_torch_is_defined", out.is_defined);
   torch.find("aoti_torch_delete_tensor_object", out.delete_tensor_object);
-  torch.find("aoti_torch_new_tensor_handle", out.new_tensor_handle);
   torch.find("aoti_torch_new_uninitialized_tensor", out.new_uninitialized_tensor);
   torch.find("aoti_torch_empty_strided", out.empty_strided);
   torch.find("aoti_torch_copy_", out.copy_);

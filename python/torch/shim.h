@@ -26,7 +26,6 @@ struct Shim {
   TorchError (*get_data_ptr)(TensorHandle, void**);
   TorchError (*is_defined)(TensorHandle, bool*);
   TorchError (*delete_tensor_object)(TensorHandle);
-  TorchError (*new_tensor_handle)(TensorHandle, TensorHandle*);
   TorchError (*new_uninitialized_tensor)(TensorHandle*);
   TorchError (*empty_strided)(std::int64_t, const std::int64_t*, const std::int64_t*, std::int32_t,
                               std::int32_t, std::int32_t, TensorHandle*);

@@ -3,9 +3,7 @@
 #define NORMGRAD_PYTHON_TORCH_TENSORS_H
 
 #include <cstdint>
-#include <initializer_list>
 #include <utility>
-#include <vector>
 
 #include "normgrad/tensor.h"
 #include "torch/shim.h"

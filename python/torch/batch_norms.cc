@@ -1,0 +1,293 @@
+// BatchNorm and SyncBatchNorm for torch.
+#include <iterator>
+
+#include "normgrad/batch_norm.h"
+#include "normgrad/batch_norm_backward.h"
+#include "normgrad/batch_norm_elemt_backward.h"
+#include "normgrad/batch_norm_gather_stats.h"
+#include "torch/kernel.h"
+
+namespace normgrad::python {
+namespace {
+
+struct Parts {
+  const TorchTensor &mean, &rstd, &counts;
+  double eps;
+};
+void gather(const Parts& parts, const TorchTensor& mean_all, const TorchTensor& rstd_all,
+            const TorchTensor& running_mean, const TorchTensor& running_var, double momentum) {
+  BatchNormGatherStats problem;
+  problem.mean_all = described("mean_all", mean_all);
+  problem.rstd_all = described("invstd_all", rstd_all);
+  problem.running_mean = described("running_mean", running_mean);
+  problem.running_var = described("running_var", running_var);
+  problem.mean = described("mean", parts.mean), problem.rstd = described("invstd", parts.rstd);
+  problem.counts = described_as_vector("counts", parts.counts);
+  problem.eps = parts.eps, problem.momentum = momentum;
+  compute(problem, BatchNormGatherStatsData{mean_all.data(), rstd_all.data(), running_mean.data(),
+                                            running_var.data(), parts.mean.data(),
+                                            parts.rstd.data(), parts.counts.data()});
+}
+
+// aten's, which updates running statistics.
+void gather_stats_with_counts(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_batch_norm_gather_stats_with_counts", stack)) return;
+  Arguments in(stack);
+  const TorchTensor x = in.tensor(), mean = in.tensor(), rstd = in.tensor(),
+                    running_mean = in.optional_tensor(), running_var = in.optional_tensor();
+  const double momentum = in.number(), eps = in.number();
+  const TorchTensor counts = in.tensor().contiguous();
+  const std::int64_t channels = mean.rank() > 1 ? mean.size(1) : 0;
+  TorchTensor mean_all = new_vector(DataType::kF32, channels),
+              rstd_all = new_vector(DataType::kF32, channels);
+  gather({mean, rstd, counts, eps}, mean_all, rstd_all, running_mean, running_var, momentum);
+  stack[0] = mean_all.release(), stack[1] = rstd_all.release();
+}
+
+// Ours, which has no side effect: also the unbiased variance, a running one that takes all of the new and none of the old.
+void gather_stats(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_gather_stats", stack)) return;
+  Arguments in(stack);
+  const TorchTensor x = in.tensor(), mean = in.tensor(), rstd = in.tensor();
+  const double eps = in.number();
+  const TorchTensor counts = in.tensor().contiguous();
+  const std::int64_t channels = mean.rank() > 1 ? mean.size(1) : 0;
+  TorchTensor mean_all = new_vector(DataType::kF64, channels),
+              rstd_all = new_vector(DataType::kF64, channels),
+              var = new_vector(DataType::kF64, channels);
+  var.zero();
+  gather({mean, rstd, counts, eps}, mean_all, rstd_all, {}, var, 1.0);
+  stack[0] = mean_all.release(), stack[1] = rstd_all.release(), stack[2] = var.release();
+}
+
+// What statistics are handed out in. f64 keeps all there is; between processes, torch's own SyncBatchNorm mixes them with
+// tensors of its own making, which are f32.
+template <DataType kStatistics>
+struct BatchNorms {
+  static std::int64_t channels(const TorchTensor& x) { return x.rank() > 1 ? x.size(1) : 0; }
+  static TorchTensor statistic(const TorchTensor& x) {
+    return new_vector(kStatistics, channels(x));
+  }
+
+  static void stats(Value* stack, std::uint64_t, std::uint64_t) {
+    if (left_to_torch("normgrad::stock_batch_norm_stats", stack)) return;
+    Arguments in(stack);
+    const TorchTensor x = in.tensor();
+    const double eps = in.number();
+    TorchTensor mean = statistic(x), rstd = statistic(x);
+    BatchNorm problem;
+    problem.x = described("input", x);
+    problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
+    problem.eps = eps;
+    BatchNormData data;
+    data.x = x.data(), data.mean = mean.data(), data.rstd = rstd.data();
+    compute(problem, data);
+    stack[0] = mean.release(), stack[1] = rstd.release();
+  }
+
+  static void reduce(Value* stack, std::uint64_t, std::uint64_t) {
+    if (left_to_torch("normgrad::stock_batch_norm_backward_reduce", stack)) return;
+    Arguments in(stack);
+    const TorchTensor dy = in.tensor(), x = in.tensor(), mean = in.tensor(), rstd = in.tensor(),
+                      w = in.optional_tensor();
+    const bool sums = in.flag(), dw_wanted = in.flag(), db_wanted = in.flag();
+    TorchTensor sum_dy = sums ? statistic(x) : TorchTensor(),
+                sum_dy_xmu = sums ? statistic(x) : TorchTensor();
+    const DataType type = w.present() ? w.dtype() : kStatistics;
+    TorchTensor dw = dw_wanted ? new_vector(type, channels(x)) : TorchTensor(),
+                db = db_wanted ? new_vector(type, channels(x)) : TorchTensor();
+    BatchNormBackward problem;
+    problem.sum_dy = described("sum_dy", sum_dy);
+    problem.sum_dy_xmu = described("sum_dy_xmu", sum_dy_xmu);
+    problem.dw = described("grad_weight", dw), problem.db = described("grad_bias", db);
+    problem.dy = described("grad_output", dy), problem.x = described("input", x);
+    problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
+    BatchNormBackwardData data;
+    data.sum_dy = sum_dy.data(), data.sum_dy_xmu = sum_dy_xmu.data();
+    data.dw = dw.data(), data.db = db.data(), data.dy = dy.data(), data.x = x.data();
+    data.mean = mean.data(), data.rstd = rstd.data();
+    compute(problem, data);
+    stack[0] = sum_dy.release(), stack[1] = sum_dy_xmu.release();
+    stack[2] = dw.release(), stack[3] = db.release();
+  }
+};
+
+void batch_norm_elemt(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_batch_norm_elemt", stack)) return;
+  Arguments in(stack);
+  const TorchTensor x = in.tensor(), w = in.optional_tensor(), b = in.optional_tensor(),
+                    mean = in.tensor(), rstd = in.tensor();
+  TorchTensor y = x.like();
+  BatchNorm problem;
+  problem.y = described("output", y), problem.x = described("input", x);
+  problem.w = described("weight", w), problem.b = described("bias", b);
+  problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
+  problem.training = false;
+  BatchNormData data;
+  data.y = y.data(), data.x = x.data(), data.w = w.data(), data.b = b.data();
+  data.mean = mean.data(), data.rstd = rstd.data();
+  compute(problem, data);
+  stack[0] = y.release();
+}
+
+void batch_norm_backward_elemt(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_batch_norm_backward_elemt", stack)) return;
+  Arguments in(stack);
+  const TorchTensor dy = in.tensor(), x = in.tensor(), mean = in.tensor(), rstd = in.tensor(),
+                    w = in.optional_tensor(), sum_dy = in.tensor(), sum_dy_xmu = in.tensor(),
+                    counts = in.tensor();
+  TorchTensor dx = x.like();
+  BatchNormElemtBackward problem;
+  problem.dx = described("grad_input", dx);
+  problem.dy = described("grad_output", dy), problem.x = described("input", x);
+  problem.w = described("weight", w);
+  problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
+  problem.sum_dy = described("sum_dy", sum_dy);
+  problem.sum_dy_xmu = described("sum_dy_xmu", sum_dy_xmu);
+  problem.counts = described("count", counts);
+  compute(problem,
+          BatchNormElemtBackwardData{dx.data(), dy.data(), x.data(), w.data(), mean.data(),
+                                     rstd.data(), sum_dy.data(), sum_dy_xmu.data(), counts.data()});
+  stack[0] = dx.release();
+}
+
+TorchTensor normalized_with_running(const TorchTensor& x, const TorchTensor& w,
+                                    const TorchTensor& b, const TorchTensor& mean,
+                                    const TorchTensor& var, double eps) {
+  TorchTensor y = x.like();
+  BatchNorm problem;
+  problem.y = described("output", y), problem.x = described("input", x);
+  problem.w = described("weight", w), problem.b = described("bias", b);
+  problem.mean = described("running_mean", mean), problem.var = described("running_var", var);
+  problem.eps = eps, problem.training = false;
+  BatchNormData data;
+  data.y = y.data(), data.x = x.data(), data.w = w.data(), data.b = b.data();
+  data.mean = mean.data(), data.var = var.data();
+  compute(problem, data);
+  return y;
+}
+
+struct Normalized {
+  TorchTensor y, mean, rstd, var;
+};
+Normalized normalized_with_batch(const TorchTensor& x, const TorchTensor& w, const TorchTensor& b,
+                                 const TorchTensor& running_mean, const TorchTensor& running_var,
+                                 double momentum, double eps, bool var_wanted) {
+  const std::int64_t channels = x.rank() > 1 ? x.size(1) : 0;
+  Normalized out{
+      x.like(), new_vector(DataType::kF64, channels), new_vector(DataType::kF64, channels), {}};
+  if (var_wanted) out.var = new_vector(DataType::kF64, channels);
+  BatchNorm problem;
+  problem.y = described("output", out.y), problem.x = described("input", x);
+  problem.w = described("weight", w), problem.b = described("bias", b);
+  problem.mean = described("save_mean", out.mean),
+  problem.rstd = described("save_invstd", out.rstd);
+  problem.var = described("save_var", out.var);
+  problem.running_mean = described("running_mean", running_mean);
+  problem.running_var = described("running_var", running_var);
+  problem.eps = eps, problem.momentum = momentum;
+  compute(problem,
+          BatchNormData{out.y.data(), out.mean.data(), out.rstd.data(), out.var.data(),
+                        running_mean.data(), running_var.data(), x.data(), w.data(), b.data()});
+  return out;
+}
+
+// aten's, which updates running statistics.
+void native_batch_norm(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_native_batch_norm", stack)) return;
+  Arguments in(stack);
+  const TorchTensor x = in.tensor(), w = in.optional_tensor(), b = in.optional_tensor(),
+                    running_mean = in.optional_tensor(), running_var = in.optional_tensor();
+  const bool training = in.flag();
+  const double momentum = in.number(), eps = in.number();
+  if (training) {
+    Normalized out =
+        normalized_with_batch(x, w, b, running_mean, running_var, momentum, eps, false);
+    stack[0] = out.y.release(), stack[1] = out.mean.release(), stack[2] = out.rstd.release();
+    return;
+  }
+  stack[0] = normalized_with_running(x, w, b, running_mean, running_var, eps).release();
+  stack[1] = new_vector(DataType::kF64, 0).release();
+  stack[2] = new_vector(DataType::kF64, 0).release();
+}
+
+// Ours, which have no side effects.
+void batch_norm_training(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_batch_norm_training", stack)) return;
+  Arguments in(stack);
+  const TorchTensor x = in.tensor(), w = in.optional_tensor(), b = in.optional_tensor();
+  const double eps = in.number();
+  Normalized out = normalized_with_batch(x, w, b, {}, {}, 0, eps, true);
+  stack[0] = out.y.release(), stack[1] = out.mean.release();
+  stack[2] = out.rstd.release(), stack[3] = out.var.release();
+}
+void batch_norm_inference(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_batch_norm_inference", stack)) return;
+  Arguments in(stack);
+  const TorchTensor x = in.tensor(), w = in.optional_tensor(), b = in.optional_tensor(),
+                    mean = in.optional_tensor(), var = in.optional_tensor();
+  const double eps = in.number();
+  stack[0] = normalized_with_running(x, w, b, mean, var, eps).release();
+}
+
+void native_batch_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_native_batch_norm_backward", stack)) return;
+  Arguments in(stack);
+  const TorchTensor dy = in.tensor(), x = in.tensor(), w = in.optional_tensor(),
+                    running_mean = in.optional_tensor(), running_var = in.optional_tensor(),
+                    mean = in.optional_tensor(), rstd = in.optional_tensor();
+  const bool training = in.flag();
+  const double eps = in.number();
+  const Arguments::Flags wanted = in.flags();
+  const std::int64_t channels = x.rank() > 1 ? x.size(1) : 0;
+  const DataType type = w.present() ? w.dtype() : x.dtype();
+  TorchTensor dx = wanted.at[0] ? x.like() : TorchTensor(),
+              dw = wanted.at[1] ? new_vector(type, channels) : TorchTensor(),
+              db = wanted.at[2] ? new_vector(type, channels) : TorchTensor();
+  BatchNormBackward problem;
+  BatchNormBackwardData data;
+  problem.dx = described("grad_input", dx);
+  problem.dw = described("grad_weight", dw), problem.db = described("grad_bias", db);
+  problem.dy = described("grad_output", dy), problem.x = described("input", x);
+  problem.w = described("weight", w);
+  problem.eps = eps, problem.training = training;
+  data.dx = dx.data(), data.dw = dw.data(), data.db = db.data();
+  data.dy = dy.data(), data.x = x.data(), data.w = w.data();
+  if (training) {
+    problem.mean = described("save_mean", mean), problem.rstd = described("save_invstd", rstd);
+    data.mean = mean.data(), data.rstd = rstd.data();
+  } else {
+    problem.mean = described("running_mean", running_mean);
+    problem.var = described("running_var", running_var);
+    data.mean = running_mean.data(), data.var = running_var.data();
+  }
+  compute(problem, data);
+  stack[0] = dx.release(), stack[1] = dw.release(), stack[2] = db.release();
+}
+
+constexpr Registration kBoth[] = {
+    {"native_batch_norm_backward", native_batch_norm_backward},
+    {"batch_norm_elemt", batch_norm_elemt},
+    {"batch_norm_backward_elemt", batch_norm_backward_elemt},
+};
+constexpr Registration kOfAten[] = {
+    {"native_batch_norm", native_batch_norm},
+    {"batch_norm_stats", BatchNorms<DataType::kF32>::stats},
+    {"batch_norm_gather_stats_with_counts", gather_stats_with_counts},
+    {"batch_norm_backward_reduce", BatchNorms<DataType::kF32>::reduce},
+};
+constexpr Registration kOfNormgrad[] = {
+    {"batch_norm_training", batch_norm_training},
+    {"batch_norm_inference", batch_norm_inference},
+    {"batch_norm_stats", BatchNorms<DataType::kF64>::stats},
+    {"gather_stats", gather_stats},
+    {"batch_norm_backward_reduce", BatchNorms<DataType::kF64>::reduce},
+};
+
+}  // namespace
+
+Kernels batch_norms() { return {kBoth, std::size(kBoth)}; }
+Kernels batch_norms_of_aten() { return {kOfAten, std::size(kOfAten)}; }
+Kernels batch_norms_of_normgrad() { return {kOfNormgrad, std::size(kOfNormgrad)}; }
+
+}  // namespace normgrad::python

@@ -1,0 +1,86 @@
+// What every kernel for torch does: leave to torch what is not ours, compute with a workspace, raise what fails.
+#ifndef NORMGRAD_PYTHON_TORCH_KERNEL_H
+#define NORMGRAD_PYTHON_TORCH_KERNEL_H
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+
+#include "normgrad/last_error.h"
+#include "normgrad/plan.h"
+#include "torch/tensors.h"
+
+namespace normgrad::python {
+
+// Memory of a thread's own that it keeps while it is small: a fresh one would be mapped, and its pages zeroed, every time.
+class Workspace {
+ public:
+  explicit Workspace(std::size_t bytes) {
+    constexpr std::size_t kMostKept = std::size_t{4} << 20;
+    thread_local std::unique_ptr<std::byte[]> kept;
+    thread_local std::size_t kept_bytes = 0;
+    if (bytes > kMostKept) {
+      own_.reset(new std::byte[bytes]);
+      data_ = own_.get();
+      return;
+    }
+    if (bytes > kept_bytes) {
+      kept.reset();
+      kept_bytes = 0;
+      kept.reset(new std::byte[bytes]);
+      kept_bytes = bytes;
+    }
+    data_ = kept.get();
+  }
+  void* data() const { return data_; }
+
+ private:
+  std::unique_ptr<std::byte[]> own_;
+  std::byte* data_ = nullptr;
+};
+
+inline void raise(Status status) {
+  if (status != Status::kOk) throw std::runtime_error(normgradGetLastError());
+}
+
+template <class Problem, class Data>
+void compute(const Problem& problem, const Data& data) {
+  Plan plan;
+  raise(make_plan(problem, &plan));
+  const Workspace workspace(plan.workspace_bytes);
+  raise(run(plan, data, workspace.data(), plan.workspace_bytes));
+}
+
+inline bool is_ours(Value tensor) {
+  std::int32_t type = 0;
+  const Shim& torch = shim();
+  if (torch.get_dtype(reinterpret_cast<TensorHandle>(tensor), &type) != 0) return false;
+  return type == torch.f32 || type == torch.bf16 || type == torch.f16;
+}
+
+// float64 and what else is not ours goes to the kernel that torch has itself (_stock.py).
+inline bool left_to_torch(const char* op, Value* stack) {
+  if (is_ours(stack[0])) return false;
+  check(shim().call_dispatcher(op, "", stack, kInterface), op);
+  return true;
+}
+
+struct Registration {
+  const char* op;
+  BoxedKernel kernel;
+};
+
+// The tables of the kernels, each by the namespaces of torch's operators that it is for.
+struct Kernels {
+  const Registration* begin;
+  std::size_t count;
+};
+Kernels row_norms();    // both
+Kernels batch_norms();  // both
+Kernels
+batch_norms_of_aten();  // aten's own signatures, which update running statistics; f32 between processes
+Kernels batch_norms_of_normgrad();  // no side effects; statistics in f64
+
+}  // namespace normgrad::python
+
+#endif

@@ -1,0 +1,166 @@
+// LayerNorm and RMSNorm for torch.
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+
+#include "normgrad/layer_norm.h"
+#include "normgrad/layer_norm_backward.h"
+#include "normgrad/rms_norm.h"
+#include "normgrad/rms_norm_backward.h"
+#include "torch/kernel.h"
+
+namespace normgrad::python {
+namespace {
+
+// The row norms: big tensors as rows, all in one way.
+struct Rows {
+  int columns;  // dimensions that make up a row
+  bool flat = true;
+
+  explicit Rows(std::int64_t normalized) : columns(static_cast<int>(normalized)) {}
+
+  // To be called for each big tensor before any is described.
+  TorchTensor take(TorchTensor tensor) {
+    if (columns > tensor.rank()) {
+      throw std::runtime_error("normalized_shape has more dimensions than the input");
+    }
+    if (!has_rows(tensor, columns) || tensor.rank() - columns >= kMaxRank) {
+      tensor = std::move(tensor).contiguous();
+    }
+    flat = flat && tensor.is_contiguous();
+    return tensor;
+  }
+  Tensor described(const char* name, const TorchTensor& tensor) const {
+    return described_as_rows(name, tensor, columns, flat);
+  }
+  // A statistic: the leading dims, then ones, as torch has them.
+  TorchTensor statistic(const TorchTensor& x) const {
+    std::int64_t sizes[64];
+    for (int d = 0; d < x.rank(); ++d) sizes[d] = d < x.rank() - columns ? x.size(d) : 1;
+    return new_tensor(DataType::kF64, sizes, x.rank());
+  }
+  Tensor described_statistic(const char* name, const TorchTensor& statistic,
+                             const TorchTensor& x) const {
+    Tensor out;
+    const int leading = x.rank() - columns;
+    out.dtype = statistic.dtype();
+    out.name = name;
+    out.rank = flat ? 1 : leading;
+    if (flat) {
+      out.shape[0] = statistic.elements();
+      out.strides[0] = 1;
+      return out;
+    }
+    for (int d = 0; d < leading; ++d) {
+      out.shape[d] = statistic.size(d);
+      out.strides[d] = statistic.stride(d);
+    }
+    return out;
+  }
+};
+
+// The gradient of a parameter, of its shape and type.
+TorchTensor gradient_of(const TorchTensor& parameter, bool wanted) {
+  if (!wanted || !parameter.present()) return {};
+  std::int64_t sizes[64];
+  for (int d = 0; d < parameter.rank(); ++d) sizes[d] = parameter.size(d);
+  return new_tensor(parameter.dtype(), sizes, parameter.rank());
+}
+
+void native_layer_norm(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_native_layer_norm", stack)) return;
+  Arguments in(stack);
+  TorchTensor x = in.tensor();
+  Rows rows(in.length_of_list());
+  const TorchTensor w = in.optional_tensor().contiguous(), b = in.optional_tensor().contiguous();
+  const double eps = in.number();
+  x = rows.take(std::move(x));
+  TorchTensor y = x.like(), mean = rows.statistic(x), rstd = rows.statistic(x);
+  LayerNorm problem;
+  problem.x = rows.described("input", x), problem.y = rows.described("output", y);
+  problem.mean = rows.described_statistic("mean", mean, x);
+  problem.rstd = rows.described_statistic("rstd", rstd, x);
+  problem.w = described_as_vector("weight", w), problem.b = described_as_vector("bias", b);
+  problem.eps = eps;
+  compute(problem, LayerNormData{y.data(), mean.data(), rstd.data(), x.data(), w.data(), b.data()});
+  stack[0] = y.release(), stack[1] = mean.release(), stack[2] = rstd.release();
+}
+
+void native_layer_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock_native_layer_norm_backward", stack)) return;
+  Arguments in(stack);
+  TorchTensor dy = in.tensor(), x = in.tensor();
+  Rows rows(in.length_of_list());
+  const TorchTensor mean = in.tensor().contiguous(), rstd = in.tensor().contiguous();
+  const TorchTensor w = in.optional_tensor().contiguous(), b = in.optional_tensor();
+  const Arguments::Flags wanted = in.flags();
+  dy = rows.take(std::move(dy)), x = rows.take(std::move(x));
+  TorchTensor dx = wanted.at[0] ? x.like() : TorchTensor();
+  TorchTensor dw = gradient_of(w, wanted.at[1]), db = gradient_of(b, wanted.at[2]);
+  LayerNormBackward problem;
+  problem.dx = rows.described("grad_input", dx);
+  problem.dw = described_as_vector("grad_weight", dw);
+  problem.db = described_as_vector("grad_bias", db);
+  problem.dy = rows.described("grad_output", dy), problem.x = rows.described("input", x);
+  problem.mean = rows.described_statistic("mean", mean, x);
+  problem.rstd = rows.described_statistic("rstd", rstd, x);
+  problem.w = described_as_vector("weight", w);
+  compute(problem, LayerNormBackwardData{dx.data(), dw.data(), db.data(), dy.data(), w.data(),
+                                         nullptr, nullptr, x.data(), mean.data(), rstd.data()});
+  stack[0] = dx.release(), stack[1] = dw.release(), stack[2] = db.release();
+}
+
+// torch's default of eps: the distance from 1 to the next number of the input's type, or of f32's for 16-bit inputs.
+constexpr double kDefaultEps = std::numeric_limits<float>::epsilon();
+
+void fused_rms_norm(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock__fused_rms_norm", stack)) return;
+  Arguments in(stack);
+  TorchTensor x = in.tensor();
+  Rows rows(in.length_of_list());
+  const TorchTensor w = in.optional_tensor().contiguous();
+  const double eps = in.optional_number(kDefaultEps);
+  x = rows.take(std::move(x));
+  TorchTensor y = x.like(), rstd = rows.statistic(x);
+  RmsNorm problem;
+  problem.x = rows.described("input", x), problem.y = rows.described("output", y);
+  problem.rstd = rows.described_statistic("rstd", rstd, x);
+  problem.w = described_as_vector("weight", w);
+  problem.eps = eps;
+  compute(problem, RmsNormData{y.data(), rstd.data(), x.data(), w.data()});
+  stack[0] = y.release(), stack[1] = rstd.release();
+}
+
+void fused_rms_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
+  if (left_to_torch("normgrad::stock__fused_rms_norm_backward", stack)) return;
+  Arguments in(stack);
+  TorchTensor dy = in.tensor(), x = in.tensor();
+  Rows rows(in.length_of_list());
+  const TorchTensor rstd = in.tensor().contiguous();
+  const TorchTensor w = in.optional_tensor().contiguous();
+  const Arguments::Flags wanted = in.flags();
+  dy = rows.take(std::move(dy)), x = rows.take(std::move(x));
+  TorchTensor dx = wanted.at[0] ? x.like() : TorchTensor(), dw = gradient_of(w, wanted.at[1]);
+  RmsNormBackward problem;
+  problem.dx = rows.described("grad_input", dx);
+  problem.dw = described_as_vector("grad_weight", dw);
+  problem.dy = rows.described("grad_output", dy), problem.x = rows.described("input", x);
+  problem.rstd = rows.described_statistic("rstd", rstd, x);
+  problem.w = described_as_vector("weight", w);
+  compute(problem,
+          RmsNormBackwardData{dx.data(), dw.data(), dy.data(), w.data(), x.data(), rstd.data()});
+  stack[0] = dx.release(), stack[1] = dw.release();
+}
+
+constexpr Registration kRowNorms[] = {
+    {"native_layer_norm", native_layer_norm},
+    {"native_layer_norm_backward", native_layer_norm_backward},
+    {"_fused_rms_norm", fused_rms_norm},
+    {"_fused_rms_norm_backward", fused_rms_norm_backward},
+};
+
+}  // namespace
+
+Kernels row_norms() { return {kRowNorms, std::size(kRowNorms)}; }
+
+}  // namespace normgrad::python
