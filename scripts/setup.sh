@@ -80,11 +80,13 @@ install_packages() {
 }
 
 # configure PRESET [CMAKE-OPTION...], build PRESET [BUILD-OPTION...]: in build/PRESET, incrementally.
+use_ccache() {
+  command -v ccache >/dev/null || return 0
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_SLOPPINESS=pch_defines,time_macros  # as it asks for where headers are precompiled
+}
 configure() {
-  if command -v ccache >/dev/null; then
-    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-    export CCACHE_SLOPPINESS=pch_defines,time_macros  # as it asks for where headers are precompiled
-  fi
+  use_ccache
   quietly "configure-$1.log" cmake --preset "$@"
 }
 
