@@ -15,6 +15,7 @@ for sums in "" --f32-sums; do
   expected=$(hashes 0 1 "$@" $sums)
   [ "$(printf '%s\n' "$expected" | wc -l)" = 4 ] || { echo "not 4 ranks: $expected" >&2; exit 1; }
   for arrangement in "1 3" "2 4" "3 1"; do
+    # shellcheck disable=SC2086  # two words
     got=$(hashes $arrangement "$@" $sums)
     [ "$got" = "$expected" ] || { printf 'arrangement %s:\n%s\nbut at first:\n%s\n' "$arrangement" "$got" "$expected" >&2; exit 1; }
   done
