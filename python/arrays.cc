@@ -149,6 +149,7 @@ void raise_unless_ok(Status status) {
       throw nb::python_error();
     case Status::kInternal:
     case Status::kSmallWorkspace:
+    case Status::kExchangeFailed:
       PyErr_SetString(PyExc_RuntimeError, sentence);
       throw nb::python_error();
     default:

@@ -15,6 +15,8 @@ packages=(
   libbenchmark-dev       # Google Benchmark: the benchmarks
   pkg-config python3     # tests of the installed package
 )
+# shellcheck disable=SC2034  # used where this is sourced
+mpi_packages=(libopenmpi-dev openmpi-bin)  # SyncBatchNorm over MPI, an example: demo and test take them
 optional_packages=(ccache)  # makes building again quick
 
 die() {

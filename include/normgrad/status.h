@@ -16,7 +16,8 @@ enum class [[nodiscard]] Status{
     kDeviceUnsupported,  // a device that this library does not drive
     kDeviceNotFound,     // a type of device that it drives, but no device has this number
     kOutOfMemory,
-    kInternal,  // a defect of the library
+    kInternal,        // a defect of the library
+    kExchangeFailed,  // the ranks of a SyncBatchNorm could not exchange what they had to
 };
 
 }  // namespace normgrad

@@ -41,6 +41,7 @@ inline int to_aclnn(Status status) {
     case Status::kDeviceUnsupported:
     case Status::kDeviceNotFound:
     case Status::kOutOfMemory:
+    case Status::kExchangeFailed:
       return kAclnnRuntime;
     case Status::kInternal:
       break;

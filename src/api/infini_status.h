@@ -29,6 +29,7 @@ inline infiniStatus_t to_infini(Status status) {
       return INFINI_STATUS_DEVICE_NOT_FOUND;
     case Status::kOutOfMemory:  // InfiniCore has no code for it
     case Status::kInternal:
+    case Status::kExchangeFailed:  // nor for this; no entry point exchanges anything
       break;
   }
   return INFINI_STATUS_INTERNAL_ERROR;

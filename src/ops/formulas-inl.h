@@ -22,6 +22,7 @@
 #include <limits>
 
 #include "cpu/target-inl.h"
+#include "ops/statistics.h"
 
 NORMGRAD_TARGET_BEGIN
 
@@ -233,13 +234,6 @@ inline ChannelGradients batch_norm_gradients(std::array<double, 2> sums, double 
 inline ChannelMap<double> batch_norm_map(ChannelGradients sums, double rstd, double w, double n,
                                          double mean) {
   return {mean, 0, w * rstd, sums.db / n, rstd * sums.dw / n};
-}
-
-// What the rounded quotient mean = sum/n leaves. With f32 data far from 0 the sum is exact, and
-// half an ulp of its mean would already be more than 2^-40 of a small x - mean.
-inline double rest_of_mean(double sum, double n, double mean) {
-  const double rest = std::fma(-n, mean, sum) / n;
-  return std::isfinite(rest) ? rest : 0.0;
 }
 
 NORMGRAD_TARGET_END

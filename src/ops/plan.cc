@@ -195,6 +195,9 @@ Status check_run(const Plan& plan, void* const* data, void* workspace,
 
 Status run(const Plan& plan, void* const* data, void* workspace, std::size_t workspace_bytes) {
   NORMGRAD_TRY(check_run(plan, data, workspace, workspace_bytes));
+  if (plan.execute == nullptr) {
+    return fail(Status::kBadParam, "%s is not run without an exchange", plan.op);
+  }
   const cpu::FloatEnvironment environment;
   plan.execute(plan, data, static_cast<std::byte*>(workspace));
   return Status::kOk;

@@ -26,7 +26,8 @@ TEST(Status, HasACodeOfEachApi) {
               {Status::kDeviceUnsupported, 361001, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED},
               {Status::kDeviceNotFound, 361001, INFINI_STATUS_DEVICE_NOT_FOUND},
               {Status::kOutOfMemory, 361001, INFINI_STATUS_INTERNAL_ERROR},
-              {Status::kInternal, 561000, INFINI_STATUS_INTERNAL_ERROR}};
+              {Status::kInternal, 561000, INFINI_STATUS_INTERNAL_ERROR},
+              {Status::kExchangeFailed, 361001, INFINI_STATUS_INTERNAL_ERROR}};
   for (const auto& row : rows) {
     EXPECT_EQ(to_aclnn(row.status), row.aclnn) << static_cast<int>(row.status);
     EXPECT_EQ(to_infini(row.status), row.infini) << static_cast<int>(row.status);

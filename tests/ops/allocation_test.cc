@@ -1,10 +1,13 @@
 // run() allocates nothing, not even the first time: malloc is counted here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 #include "normgrad/settings.h"
+#include "normgrad/sync_batch_norm.h"
 #include "ops/row_problem.h"
 
 namespace {
@@ -31,6 +34,44 @@ TEST(Run, AllocatesNothing) {
   EXPECT_EQ(after - before, 0);
   std::free(std::malloc(1));
   EXPECT_GT(allocations, after);  // they are counted
+}
+
+// Forward and backward, but for what the engine does.
+TEST(Run, OfSyncBatchNormAllocatesNothing) {
+  using namespace normgrad;  // NOLINT
+  set_threads(1);
+  std::vector<float> x(6000, 1.5f), y(x.size()), dx(x.size());
+  double mean[3], rstd[3];
+  SyncBatchNorm forward;
+  forward.x = forward.y = {DataType::kF32, 3, {20, 3, 100}, {300, 100, 1}, "x"};
+  forward.mean = forward.rstd = {DataType::kF64, 1, {3}, {1}, "mean"};
+  forward.eps = 1e-5;
+  SyncBatchNormBackward backward;
+  backward.dx = backward.dy = backward.x = forward.x;
+  backward.mean = backward.rstd = forward.mean;
+  SyncPlan forward_plan, backward_plan;
+  ASSERT_EQ(make_plan(forward, &forward_plan), Status::kOk);
+  ASSERT_EQ(make_plan(backward, &backward_plan), Status::kOk);
+  std::vector<std::byte> workspace(
+      std::max(forward_plan.whole.workspace_bytes, backward_plan.whole.workspace_bytes));
+  SyncBatchNormData in_forward;
+  in_forward.x = x.data(), in_forward.y = y.data();
+  in_forward.mean = mean, in_forward.rstd = rstd;
+  SyncBatchNormBackwardData in_backward;
+  in_backward.x = in_backward.dy = x.data(), in_backward.dx = dx.data();
+  in_backward.mean = mean, in_backward.rstd = rstd;
+  const Exchange alone{[](void*, const void* part, void* parts, std::size_t bytes) {
+                         std::memcpy(parts, part, bytes);
+                         return 0;
+                       },
+                       [](void*, void*, std::size_t, DataType) { return 0; }, nullptr};
+  const long before = allocations;
+  const Status first = run(forward_plan, in_forward, alone, workspace.data(), workspace.size());
+  const Status second = run(backward_plan, in_backward, alone, workspace.data(), workspace.size());
+  const long after = allocations;
+  EXPECT_EQ(first, Status::kOk);
+  EXPECT_EQ(second, Status::kOk);
+  EXPECT_EQ(after - before, 0);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "ops/batch_norm/batch_norm.h"
 
-#include "normgrad/batch_norm.h"
 #include "ops/channel_norm/channel_norm.h"
 #include "ops/plan_checks.h"
 
@@ -54,6 +53,14 @@ Status make_plan(const BatchNorm& p, Plan* plan) {
     choose_batch_norm(isa())(self, data, workspace);
   };
   *plan = made;
+  return Status::kOk;
+}
+
+Status make_plan(const BatchNorm& p, const BatchNormOfPart& further, Plan* plan) {
+  NORMGRAD_TRY(make_plan(p, plan));
+  for (const Tensor* tensor : {&further.sum, &further.squares, &further.mean_rest}) {
+    plan->argument[plan->arguments++].tensor = *tensor;
+  }
   return Status::kOk;
 }
 

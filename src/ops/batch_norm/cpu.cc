@@ -45,7 +45,8 @@ class BatchNormOp {
     parameters_.load(kW, tile, 1, w);
     parameters_.load(kB, tile, 0, b);
     for (std::int64_t i = 0; i < tile.count; ++i) {
-      const double rest = training_ ? rest_of_mean(totals[i][0], n_, mean[i]) : 0;
+      const double rest = training_ ? rest_of_mean(totals[i][0], n_, mean[i])
+                                    : parameters_.load(kMeanRest, tile.first + i, 0);
       maps.set(i, {mean[i], rest, rstd[i] * w[i], b[i], 0});
     }
   }
@@ -64,6 +65,8 @@ class BatchNormOp {
       parameters_.store(kMean, channel, mean[i]);
       parameters_.store(kRstd, channel, rstd[i]);
       parameters_.store(kVar, channel, totals[i][1] / n_);
+      parameters_.store(kSum, channel, totals[i][0]);
+      parameters_.store(kSquares, channel, totals[i][1]);
       parameters_.store(kRunningMean, channel, updated(running_mean, momentum_, mean[i]));
       parameters_.store(kRunningVar, channel, updated(running_var, momentum_, unbiased_var));
     }
