@@ -115,8 +115,8 @@ struct BatchNorms {
 void batch_norm_elemt(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_batch_norm_elemt", stack)) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor().of_few_dims(), w = in.optional_tensor(),
-                    b = in.optional_tensor(), mean = in.tensor(), rstd = in.tensor();
+  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor(),
+                    mean = in.tensor(), rstd = in.tensor();
   TorchTensor y = x.like();
   BatchNorm problem;
   problem.y = described("output", y), problem.x = described("input", x);
@@ -133,9 +133,9 @@ void batch_norm_elemt(Value* stack, std::uint64_t, std::uint64_t) {
 void batch_norm_backward_elemt(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_batch_norm_backward_elemt", stack)) return;
   Arguments in(stack);
-  const TorchTensor dy = in.tensor().of_few_dims(), x = in.tensor().of_few_dims(),
-                    mean = in.tensor(), rstd = in.tensor(), w = in.optional_tensor(),
-                    sum_dy = in.tensor(), sum_dy_xmu = in.tensor(), counts = in.tensor();
+  const TorchTensor dy = in.tensor().in_order(), x = in.tensor().in_order(), mean = in.tensor(),
+                    rstd = in.tensor(), w = in.optional_tensor(), sum_dy = in.tensor(),
+                    sum_dy_xmu = in.tensor(), counts = in.tensor();
   TorchTensor dx = x.like();
   BatchNormElemtBackward problem;
   problem.dx = described("grad_input", dx);
@@ -196,9 +196,8 @@ Normalized normalized_with_batch(const TorchTensor& x, const TorchTensor& w, con
 void native_batch_norm(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_native_batch_norm", stack, in_forward_mode())) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor().of_few_dims(), w = in.optional_tensor(),
-                    b = in.optional_tensor(), running_mean = in.optional_tensor(),
-                    running_var = in.optional_tensor();
+  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor(),
+                    running_mean = in.optional_tensor(), running_var = in.optional_tensor();
   const bool training = in.flag();
   const double momentum = in.number(), eps = in.number();
   if (training) {
@@ -217,8 +216,7 @@ void batch_norm_training(Value* stack, std::uint64_t, std::uint64_t) {
   refuse_forward_mode();
   if (left_to_torch("normgrad::stock_batch_norm_training", stack)) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor().of_few_dims(), w = in.optional_tensor(),
-                    b = in.optional_tensor();
+  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor();
   const double eps = in.number();
   Normalized out = normalized_with_batch(x, w, b, {}, {}, 0, eps, true);
   stack[0] = out.y.release(), stack[1] = out.mean.release();
@@ -228,9 +226,8 @@ void batch_norm_inference(Value* stack, std::uint64_t, std::uint64_t) {
   refuse_forward_mode();
   if (left_to_torch("normgrad::stock_batch_norm_inference", stack)) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor().of_few_dims(), w = in.optional_tensor(),
-                    b = in.optional_tensor(), mean = in.optional_tensor(),
-                    var = in.optional_tensor();
+  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor(),
+                    mean = in.optional_tensor(), var = in.optional_tensor();
   const double eps = in.number();
   stack[0] = normalized_with_running(x, w, b, mean, var, eps).release();
 }
@@ -238,7 +235,7 @@ void batch_norm_inference(Value* stack, std::uint64_t, std::uint64_t) {
 void native_batch_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_native_batch_norm_backward", stack)) return;
   Arguments in(stack);
-  const TorchTensor dy = in.tensor().of_few_dims(), x = in.tensor().of_few_dims(),
+  const TorchTensor dy = in.tensor().in_order(), x = in.tensor().in_order(),
                     w = in.optional_tensor(), running_mean = in.optional_tensor(),
                     running_var = in.optional_tensor(), mean = in.optional_tensor(),
                     rstd = in.optional_tensor();

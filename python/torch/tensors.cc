@@ -127,6 +127,16 @@ bool TorchTensor::is_channels_last() const {
   return true;
 }
 
+TorchTensor TorchTensor::of_few_dims() && {
+  return rank() > kMaxRank ? std::move(*this).contiguous() : std::move(*this);
+}
+
+TorchTensor TorchTensor::in_order() && {
+  const int last = rank() - 1;
+  const bool across = last >= 0 && sizes_[last] > 1 && strides_[last] != 1 && !is_channels_last();
+  return across ? std::move(*this).contiguous() : std::move(*this).of_few_dims();
+}
+
 TorchTensor TorchTensor::like() const {
   if (!is_channels_last()) return row_major_like();
   int order[5] = {0, 2, 3, 4, 1};

@@ -36,9 +36,10 @@ class TorchTensor {
   // A row-major copy, or this one, if it is row-major.
   TorchTensor contiguous() &&;
   // This one, or a row-major copy where it has more dimensions than the core takes.
-  TorchTensor of_few_dims() && {
-    return rank() > kMaxRank ? std::move(*this).contiguous() : std::move(*this);
-  }
+  TorchTensor of_few_dims() &&;
+  // For BatchNorm, whose results are laid out as by like(): as of_few_dims, and also a copy where it lies across what is
+  // written. Training forward of (32, 64, 1024) in the order (N, L, C), one thread: 10.2 ms without the copy, 5.4 with it.
+  TorchTensor in_order() &&;
   // New, with the same extents, row-major.
   TorchTensor row_major_like() const;
   // New, with the same extents: channels-last where torch takes this one for such, else row-major.

@@ -314,7 +314,8 @@ def results(op, sample, f):
     out = leaves(op(x, *args, **kwargs))
     grads = []
     if wanted and out[0].requires_grad:
-        dy = torch.cos(torch.arange(out[0].numel())).reshape(out[0].shape).to(out[0].dtype)
+        dy = torch.cos(torch.arange(out[0].numel())).reshape(out[0].shape)
+        dy = dy.to(sample.input.dtype).to(out[0].dtype)  # the same numbers for the exact one
         grads = torch.autograd.grad(out[0], wanted, dy, allow_unused=True)
     return [t.detach() for t in out], list(grads)
 
@@ -342,7 +343,7 @@ def test_samples_of_functions(name, dtype):
         with enabled():
             got = results(op, sample, fresh)
         assert len(got[0]) == len(stock[0]) and len(got[1]) == len(stock[1])
-        ours = "group_norm" not in name
+        ours = not any(other in name for other in ("group_norm", "legit", "update"))
         for i, (g, s, e) in enumerate(zip(got[0][:1] + got[1], stock[0][:1] + stock[1], exact[0][:1] + exact[1])):
             assert (g is None) == (s is None)
             if g is None:
@@ -350,9 +351,19 @@ def test_samples_of_functions(name, dtype):
             assert g.dtype == s.dtype and g.shape == s.shape, (name, sample, i)
             assert g.stride() == s.stride() or g.numel() == 0, (name, sample, i)
             if ours and e.isfinite().all():
-                error = (g.double() - e).abs().max() if g.numel() else 0
-                limit = 2 * torch.finfo(dtype).eps * (1 + e.abs().max()) if g.numel() else 0
-                assert error <= limit, (name, sample, i, error, limit)
+                # Half an ulp plus c*T (bound.py). With |dy| <= 1, n elements, the largest |w| and rstd <= eps^(-1/2):
+                # T <= n of sums, and <= |w|*rstd*(2 + sqrt(n)) of dx, as |x_hat| <= sqrt(n). Half an ulp is eps/2;
+                # instance_norm: torch itself adds gradients of copies of the weight, each rounded.
+                n, half_ulp = sample.input.numel(), torch.finfo(dtype).eps * (2 if "instance" in name else 0.5)
+                c = 2.0**-40 if dtype in (torch.float32, torch.float64) else 2.0**-19
+                w = max([1.0] + [t.detach().abs().max().item() for t in leaves((sample.args, sample.kwargs)) if t.numel()])
+                eps = next((v for k, v in sample.kwargs.items() if k == "eps"), 1e-5)
+                scale = max(n, w * max(eps, 1e-5) ** -0.5 * (2 + n**0.5))
+                error = (g.double() - e).abs().max().item() if g.numel() else 0
+                largest = e.abs().max().item() if g.numel() else 0
+                assert error <= half_ulp * largest + c * scale, (i, error, largest, c * scale, name, sample)
+            elif "legit" in name or "update" in name:
+                torch.testing.assert_close(g, s)  # torch's own forward, whose statistics are rounded
             else:
                 assert torch.equal(g.nan_to_num(), s.nan_to_num()) or ours, (name, sample, i)
         checked += 1
