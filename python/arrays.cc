@@ -9,6 +9,8 @@
 namespace normgrad::python {
 namespace {
 
+using nb::literals::operator""_a;
+
 std::string type_name(const nb::object& object) {
   return nb::cast<std::string>(nb::str(object.type().attr("__name__")));
 }
@@ -17,11 +19,54 @@ std::string type_name(const nb::object& object) {
   throw nb::type_error(sentence.c_str());
 }
 
+bool is_numpys(const nb::object& object) {
+  return nb::isinstance(object, nb::module_::import_("numpy").attr("ndarray"));
+}
+
 // ml_dtypes.bfloat16, of which neither DLPack nor the buffer protocol knows. What its bits are instead.
-bool is_numpy_bfloat(const nb::object& object) {
-  if (!nb::hasattr(object, "dtype") || !nb::hasattr(object, "view")) return false;
-  const nb::object name = nb::getattr(object.attr("dtype"), "name", nb::none());
-  return nb::isinstance<nb::str>(name) && nb::cast<std::string>(name) == "bfloat16";
+bool is_bfloat_of_numpy(const nb::object& array) {
+  return nb::cast<std::string>(nb::str(array.attr("dtype").attr("name"))) == "bfloat16";
+}
+
+// Why numpy could not give the memory of an array of its own.
+[[noreturn]] void refuse_numpys(const char* name, const nb::object& array) {
+  const auto text = [](const nb::object& object) { return nb::cast<std::string>(nb::str(object)); };
+  const auto itemsize = nb::cast<std::int64_t>(array.attr("itemsize"));
+  for (const nb::handle stride : array.attr("strides")) {
+    if (itemsize == 0 || nb::cast<std::int64_t>(stride) % itemsize == 0) continue;
+    throw nb::value_error((std::string(name) + " has strides of " + text(array.attr("strides")) +
+                           " bytes, but elements of " + std::to_string(itemsize) +
+                           ": they must be multiples of these")
+                              .c_str());
+  }
+  raise_type_error(std::string(name) + " is an array of " + text(array.attr("dtype")) +
+                   ", but must be of float16, bfloat16 or float32, in this machine's byte order");
+}
+
+// What __dlpack__ gives: asked for here, so that its own error is told, and a capsule that was used before is refused.
+nb::object capsule_of(const char* name, const nb::object& object) {
+  nb::object capsule;
+  try {
+    const nb::object give = object.attr("__dlpack__");
+    try {
+      capsule = give("max_version"_a = nb::make_tuple(1, 1));
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_TypeError)) throw;
+      capsule = give();  // from before there were versions
+    }
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_Exception)) throw;  // KeyboardInterrupt
+    const std::string sentence =
+        std::string(name) + " is of type " + type_name(object) +
+        ", whose __dlpack__ failed: " + nb::cast<std::string>(nb::str(error.value()));
+    nb::raise_from(error, PyExc_TypeError, "%s", sentence.c_str());
+  }
+  if (!PyCapsule_IsValid(capsule.ptr(), "dltensor") &&
+      !PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
+    raise_type_error(std::string(name) + " is of type " + type_name(object) +
+                     ", whose __dlpack__ gives no capsule, or one that was used before");
+  }
+  return capsule;
 }
 
 DataType dtype_of(const nb::dlpack::dtype& dtype, bool is_bfloat) {
@@ -48,13 +93,29 @@ bool import(const nb::object& object, nb::ndarray<nb::ro>& view, bool writable) 
 Array imported(const char* name, const nb::object& object, bool writable) {
   Array out;
   out.object = object;
-  const bool is_bfloat = is_numpy_bfloat(object);
-  const nb::object bits = is_bfloat ? nb::object(object.attr("view")("uint16")) : object;
+  const bool is_array = is_numpys(object);
+  const bool is_bfloat = is_array && is_bfloat_of_numpy(object);
+  if (is_array && nb::hasattr(object, "filled")) {
+    raise_type_error(std::string(name) +
+                     " is a masked array, and masks are not supported: fill it");
+  }
+  if (nb::hasattr(object, "is_neg") && nb::cast<bool>(object.attr("is_neg")())) {
+    raise_type_error(std::string(name) +
+                     " is a tensor whose negation is still to be done: call resolve_neg() before");
+  }
+  nb::object bits = object;
+  if (is_bfloat) {
+    bits = object.attr("view")("uint16");
+  } else if (!is_array && nb::hasattr(object, "__dlpack__")) {
+    bits = capsule_of(name, object);
+  }
   if (!import(bits, out.view, writable)) {
     PyErr_Clear();
     if (writable && nb::try_cast(bits, out.view)) {
       throw nb::value_error((std::string(name) + " is read-only, but must be written to").c_str());
     }
+    PyErr_Clear();
+    if (is_array) refuse_numpys(name, object);
     raise_type_error(std::string(name) + " is of type " + type_name(object) +
                      ", but must be an array: numpy's, or one that has __dlpack__");
   }

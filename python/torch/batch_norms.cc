@@ -72,7 +72,7 @@ struct BatchNorms {
   static void stats(Value* stack, std::uint64_t, std::uint64_t) {
     if (left_to_torch("normgrad::stock_batch_norm_stats", stack)) return;
     Arguments in(stack);
-    const TorchTensor x = in.tensor();
+    const TorchTensor x = in.tensor().of_few_dims();
     const double eps = in.number();
     TorchTensor mean = statistic(x), rstd = statistic(x);
     BatchNorm problem;
@@ -88,8 +88,8 @@ struct BatchNorms {
   static void reduce(Value* stack, std::uint64_t, std::uint64_t) {
     if (left_to_torch("normgrad::stock_batch_norm_backward_reduce", stack)) return;
     Arguments in(stack);
-    const TorchTensor dy = in.tensor(), x = in.tensor(), mean = in.tensor(), rstd = in.tensor(),
-                      w = in.optional_tensor();
+    const TorchTensor dy = in.tensor().of_few_dims(), x = in.tensor().of_few_dims(),
+                      mean = in.tensor(), rstd = in.tensor(), w = in.optional_tensor();
     const bool sums = in.flag(), dw_wanted = in.flag(), db_wanted = in.flag();
     TorchTensor sum_dy = sums ? statistic(x) : TorchTensor(),
                 sum_dy_xmu = sums ? statistic(x) : TorchTensor();
@@ -115,7 +115,7 @@ struct BatchNorms {
 void batch_norm_elemt(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_batch_norm_elemt", stack)) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor(), w = in.optional_tensor(), b = in.optional_tensor(),
+  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor(),
                     mean = in.tensor(), rstd = in.tensor();
   TorchTensor y = x.like();
   BatchNorm problem;
@@ -133,9 +133,9 @@ void batch_norm_elemt(Value* stack, std::uint64_t, std::uint64_t) {
 void batch_norm_backward_elemt(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_batch_norm_backward_elemt", stack)) return;
   Arguments in(stack);
-  const TorchTensor dy = in.tensor(), x = in.tensor(), mean = in.tensor(), rstd = in.tensor(),
-                    w = in.optional_tensor(), sum_dy = in.tensor(), sum_dy_xmu = in.tensor(),
-                    counts = in.tensor();
+  const TorchTensor dy = in.tensor().in_order(), x = in.tensor().in_order(), mean = in.tensor(),
+                    rstd = in.tensor(), w = in.optional_tensor(), sum_dy = in.tensor(),
+                    sum_dy_xmu = in.tensor(), counts = in.tensor();
   TorchTensor dx = x.like();
   BatchNormElemtBackward problem;
   problem.dx = described("grad_input", dx);
@@ -194,9 +194,9 @@ Normalized normalized_with_batch(const TorchTensor& x, const TorchTensor& w, con
 
 // aten's, which updates running statistics.
 void native_batch_norm(Value* stack, std::uint64_t, std::uint64_t) {
-  if (left_to_torch("normgrad::stock_native_batch_norm", stack)) return;
+  if (left_to_torch("normgrad::stock_native_batch_norm", stack, in_forward_mode())) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor(), w = in.optional_tensor(), b = in.optional_tensor(),
+  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor(),
                     running_mean = in.optional_tensor(), running_var = in.optional_tensor();
   const bool training = in.flag();
   const double momentum = in.number(), eps = in.number();
@@ -213,18 +213,20 @@ void native_batch_norm(Value* stack, std::uint64_t, std::uint64_t) {
 
 // Ours, which have no side effects.
 void batch_norm_training(Value* stack, std::uint64_t, std::uint64_t) {
+  refuse_forward_mode();
   if (left_to_torch("normgrad::stock_batch_norm_training", stack)) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor(), w = in.optional_tensor(), b = in.optional_tensor();
+  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor();
   const double eps = in.number();
   Normalized out = normalized_with_batch(x, w, b, {}, {}, 0, eps, true);
   stack[0] = out.y.release(), stack[1] = out.mean.release();
   stack[2] = out.rstd.release(), stack[3] = out.var.release();
 }
 void batch_norm_inference(Value* stack, std::uint64_t, std::uint64_t) {
+  refuse_forward_mode();
   if (left_to_torch("normgrad::stock_batch_norm_inference", stack)) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor(), w = in.optional_tensor(), b = in.optional_tensor(),
+  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor(),
                     mean = in.optional_tensor(), var = in.optional_tensor();
   const double eps = in.number();
   stack[0] = normalized_with_running(x, w, b, mean, var, eps).release();
@@ -233,9 +235,10 @@ void batch_norm_inference(Value* stack, std::uint64_t, std::uint64_t) {
 void native_batch_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_native_batch_norm_backward", stack)) return;
   Arguments in(stack);
-  const TorchTensor dy = in.tensor(), x = in.tensor(), w = in.optional_tensor(),
-                    running_mean = in.optional_tensor(), running_var = in.optional_tensor(),
-                    mean = in.optional_tensor(), rstd = in.optional_tensor();
+  const TorchTensor dy = in.tensor().in_order(), x = in.tensor().in_order(),
+                    w = in.optional_tensor(), running_mean = in.optional_tensor(),
+                    running_var = in.optional_tensor(), mean = in.optional_tensor(),
+                    rstd = in.optional_tensor();
   const bool training = in.flag();
   const double eps = in.number();
   const Arguments::Flags wanted = in.flags();

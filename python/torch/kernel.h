@@ -58,9 +58,23 @@ inline bool is_ours(Value tensor) {
   return type == torch.f32 || type == torch.bf16 || type == torch.f16;
 }
 
+// Forward-mode differentiation takes the statistics that a kernel returns for tensors of the input's type, so that tangents
+// would become float64.
+inline bool in_forward_mode() {
+  const auto level = shim().forward_level;
+  return level != nullptr && level(0) != nullptr;
+}
+
+// Operators from outside torch have no rule for tangents, which would be lost without a word.
+inline void refuse_forward_mode() {
+  if (!in_forward_mode()) return;
+  throw std::runtime_error(
+      "normgrad: forward-mode differentiation is not supported; use torch's own operators for it");
+}
+
 // float64 and what else is not ours goes to the kernel that torch has itself (_stock.py).
-inline bool left_to_torch(const char* op, Value* stack) {
-  if (is_ours(stack[0])) return false;
+inline bool left_to_torch(const char* op, Value* stack, bool also = false) {
+  if (!also && is_ours(stack[0])) return false;
   check(shim().call_dispatcher(op, "", stack, kInterface), op);
   return true;
 }
@@ -75,8 +89,10 @@ struct Kernels {
   const Registration* begin;
   std::size_t count;
 };
-Kernels row_norms();    // both
-Kernels batch_norms();  // both
+Kernels row_norms();              // both
+Kernels batch_norms();            // both
+Kernels row_norms_of_aten();      // left to torch in forward-mode differentiation
+Kernels row_norms_of_normgrad();  // which these know nothing of
 Kernels
 batch_norms_of_aten();  // aten's own signatures, which update running statistics; f32 between processes
 Kernels batch_norms_of_normgrad();  // no side effects; statistics in f64

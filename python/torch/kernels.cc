@@ -30,7 +30,8 @@ void put_kernels_in(const std::string& space) {
   libraries()[space] = library;
   const bool is_aten = space == "aten";
   for (const Kernels& kernels :
-       {row_norms(), batch_norms(), is_aten ? batch_norms_of_aten() : batch_norms_of_normgrad()}) {
+       {row_norms(), batch_norms(), is_aten ? row_norms_of_aten() : row_norms_of_normgrad(),
+        is_aten ? batch_norms_of_aten() : batch_norms_of_normgrad()}) {
     for (std::size_t i = 0; i < kernels.count; ++i) {
       const auto& [op, kernel] = kernels.begin[i];
       check(shim().library_impl(library, op, kernel, kInterface), op);

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "normgrad/layer_norm.h"
 #include "normgrad/layer_norm_backward.h"
@@ -12,17 +13,33 @@
 namespace normgrad::python {
 namespace {
 
+std::string text(const Arguments::Numbers& numbers) {
+  std::string out = "(";
+  for (int i = 0; i < numbers.count; ++i) {
+    out += (i > 0 ? ", " : "") + std::to_string(numbers.at[i]);
+  }
+  return out + ")";
+}
+std::string text(const TorchTensor& tensor) {
+  Arguments::Numbers sizes{tensor.rank(), {}};
+  for (int d = 0; d < sizes.count; ++d) sizes.at[d] = tensor.size(d);
+  return text(sizes);
+}
+
 // The row norms: big tensors as rows, all in one way.
 struct Rows {
+  Arguments::Numbers normalized;
   int columns;  // dimensions that make up a row
   bool flat = true;
 
-  explicit Rows(std::int64_t normalized) : columns(static_cast<int>(normalized)) {}
+  explicit Rows(const Arguments::Numbers& shape) : normalized(shape), columns(shape.count) {}
 
   // To be called for each big tensor before any is described.
   TorchTensor take(TorchTensor tensor) {
-    if (columns > tensor.rank()) {
-      throw std::runtime_error("normalized_shape has more dimensions than the input");
+    if (columns < 1 || columns > tensor.rank() || !ends_with_normalized(tensor)) {
+      throw std::runtime_error("the input has shape " + text(tensor) +
+                               ", but must end with normalized_shape, " + text(normalized) +
+                               ", which must not be empty");
     }
     if (!has_rows(tensor, columns) || tensor.rank() - columns >= kMaxRank) {
       tensor = std::move(tensor).contiguous();
@@ -30,8 +47,22 @@ struct Rows {
     flat = flat && tensor.is_contiguous();
     return tensor;
   }
+  Tensor described_parameter(const char* name, const TorchTensor& tensor) const {
+    if (tensor.present() && (tensor.rank() != columns || !ends_with_normalized(tensor))) {
+      throw std::runtime_error(std::string(name) + " has shape " + text(tensor) +
+                               ", but must have shape " + text(normalized));
+    }
+    return described_as_vector(name, tensor);
+  }
   Tensor described(const char* name, const TorchTensor& tensor) const {
     return described_as_rows(name, tensor, columns, flat);
+  }
+  bool ends_with_normalized(const TorchTensor& tensor) const {
+    const int leading = tensor.rank() - columns;
+    for (int i = 0; i < columns; ++i) {
+      if (tensor.size(leading + i) != normalized.at[i]) return false;
+    }
+    return true;
   }
   // A statistic: the leading dims, then ones, as torch has them.
   TorchTensor statistic(const TorchTensor& x) const {
@@ -67,20 +98,24 @@ TorchTensor gradient_of(const TorchTensor& parameter, bool wanted) {
   return new_tensor(parameter.dtype(), sizes, parameter.rank());
 }
 
+template <bool kOfAten>
 void native_layer_norm(Value* stack, std::uint64_t, std::uint64_t) {
-  if (left_to_torch("normgrad::stock_native_layer_norm", stack)) return;
+  if (!kOfAten) refuse_forward_mode();
+  if (left_to_torch("normgrad::stock_native_layer_norm", stack, kOfAten && in_forward_mode()))
+    return;
   Arguments in(stack);
   TorchTensor x = in.tensor();
-  Rows rows(in.length_of_list());
+  Rows rows(in.numbers());
   const TorchTensor w = in.optional_tensor().contiguous(), b = in.optional_tensor().contiguous();
   const double eps = in.number();
   x = rows.take(std::move(x));
-  TorchTensor y = x.like(), mean = rows.statistic(x), rstd = rows.statistic(x);
+  TorchTensor y = x.row_major_like(), mean = rows.statistic(x), rstd = rows.statistic(x);
   LayerNorm problem;
   problem.x = rows.described("input", x), problem.y = rows.described("output", y);
   problem.mean = rows.described_statistic("mean", mean, x);
   problem.rstd = rows.described_statistic("rstd", rstd, x);
-  problem.w = described_as_vector("weight", w), problem.b = described_as_vector("bias", b);
+  problem.w = rows.described_parameter("weight", w),
+  problem.b = rows.described_parameter("bias", b);
   problem.eps = eps;
   compute(problem, LayerNormData{y.data(), mean.data(), rstd.data(), x.data(), w.data(), b.data()});
   stack[0] = y.release(), stack[1] = mean.release(), stack[2] = rstd.release();
@@ -90,12 +125,12 @@ void native_layer_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_native_layer_norm_backward", stack)) return;
   Arguments in(stack);
   TorchTensor dy = in.tensor(), x = in.tensor();
-  Rows rows(in.length_of_list());
+  Rows rows(in.numbers());
   const TorchTensor mean = in.tensor().contiguous(), rstd = in.tensor().contiguous();
   const TorchTensor w = in.optional_tensor().contiguous(), b = in.optional_tensor();
   const Arguments::Flags wanted = in.flags();
   dy = rows.take(std::move(dy)), x = rows.take(std::move(x));
-  TorchTensor dx = wanted.at[0] ? x.like() : TorchTensor();
+  TorchTensor dx = wanted.at[0] ? x.row_major_like() : TorchTensor();
   TorchTensor dw = gradient_of(w, wanted.at[1]), db = gradient_of(b, wanted.at[2]);
   LayerNormBackward problem;
   problem.dx = rows.described("grad_input", dx);
@@ -104,7 +139,7 @@ void native_layer_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   problem.dy = rows.described("grad_output", dy), problem.x = rows.described("input", x);
   problem.mean = rows.described_statistic("mean", mean, x);
   problem.rstd = rows.described_statistic("rstd", rstd, x);
-  problem.w = described_as_vector("weight", w);
+  problem.w = rows.described_parameter("weight", w);
   compute(problem, LayerNormBackwardData{dx.data(), dw.data(), db.data(), dy.data(), w.data(),
                                          nullptr, nullptr, x.data(), mean.data(), rstd.data()});
   stack[0] = dx.release(), stack[1] = dw.release(), stack[2] = db.release();
@@ -113,19 +148,21 @@ void native_layer_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
 // torch's default of eps: the distance from 1 to the next number of the input's type, or of f32's for 16-bit inputs.
 constexpr double kDefaultEps = std::numeric_limits<float>::epsilon();
 
+template <bool kOfAten>
 void fused_rms_norm(Value* stack, std::uint64_t, std::uint64_t) {
-  if (left_to_torch("normgrad::stock__fused_rms_norm", stack)) return;
+  if (!kOfAten) refuse_forward_mode();
+  if (left_to_torch("normgrad::stock__fused_rms_norm", stack, kOfAten && in_forward_mode())) return;
   Arguments in(stack);
   TorchTensor x = in.tensor();
-  Rows rows(in.length_of_list());
+  Rows rows(in.numbers());
   const TorchTensor w = in.optional_tensor().contiguous();
   const double eps = in.optional_number(kDefaultEps);
   x = rows.take(std::move(x));
-  TorchTensor y = x.like(), rstd = rows.statistic(x);
+  TorchTensor y = x.row_major_like(), rstd = rows.statistic(x);
   RmsNorm problem;
   problem.x = rows.described("input", x), problem.y = rows.described("output", y);
   problem.rstd = rows.described_statistic("rstd", rstd, x);
-  problem.w = described_as_vector("weight", w);
+  problem.w = rows.described_parameter("weight", w);
   problem.eps = eps;
   compute(problem, RmsNormData{y.data(), rstd.data(), x.data(), w.data()});
   stack[0] = y.release(), stack[1] = rstd.release();
@@ -135,32 +172,41 @@ void fused_rms_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock__fused_rms_norm_backward", stack)) return;
   Arguments in(stack);
   TorchTensor dy = in.tensor(), x = in.tensor();
-  Rows rows(in.length_of_list());
+  Rows rows(in.numbers());
   const TorchTensor rstd = in.tensor().contiguous();
   const TorchTensor w = in.optional_tensor().contiguous();
   const Arguments::Flags wanted = in.flags();
   dy = rows.take(std::move(dy)), x = rows.take(std::move(x));
-  TorchTensor dx = wanted.at[0] ? x.like() : TorchTensor(), dw = gradient_of(w, wanted.at[1]);
+  TorchTensor dx = wanted.at[0] ? x.row_major_like() : TorchTensor(),
+              dw = gradient_of(w, wanted.at[1]);
   RmsNormBackward problem;
   problem.dx = rows.described("grad_input", dx);
   problem.dw = described_as_vector("grad_weight", dw);
   problem.dy = rows.described("grad_output", dy), problem.x = rows.described("input", x);
   problem.rstd = rows.described_statistic("rstd", rstd, x);
-  problem.w = described_as_vector("weight", w);
+  problem.w = rows.described_parameter("weight", w);
   compute(problem,
           RmsNormBackwardData{dx.data(), dw.data(), dy.data(), w.data(), x.data(), rstd.data()});
   stack[0] = dx.release(), stack[1] = dw.release();
 }
 
-constexpr Registration kRowNorms[] = {
-    {"native_layer_norm", native_layer_norm},
+constexpr Registration kBoth[] = {
     {"native_layer_norm_backward", native_layer_norm_backward},
-    {"_fused_rms_norm", fused_rms_norm},
     {"_fused_rms_norm_backward", fused_rms_norm_backward},
+};
+constexpr Registration kOfAten[] = {
+    {"native_layer_norm", native_layer_norm<true>},
+    {"_fused_rms_norm", fused_rms_norm<true>},
+};
+constexpr Registration kOfNormgrad[] = {
+    {"native_layer_norm", native_layer_norm<false>},
+    {"_fused_rms_norm", fused_rms_norm<false>},
 };
 
 }  // namespace
 
-Kernels row_norms() { return {kRowNorms, std::size(kRowNorms)}; }
+Kernels row_norms() { return {kBoth, std::size(kBoth)}; }
+Kernels row_norms_of_aten() { return {kOfAten, std::size(kOfAten)}; }
+Kernels row_norms_of_normgrad() { return {kOfNormgrad, std::size(kOfNormgrad)}; }
 
 }  // namespace normgrad::python

@@ -18,10 +18,14 @@ class Library {
 
   template <class Function>
   void find(const char* name, Function& function) const {
-    function = reinterpret_cast<Function>(dlsym(handle_, name));
+    find_if_there(name, function);
     if (function != nullptr) return;
     throw std::runtime_error(std::string("this torch has no ") + name +
                              "; normgrad.torch needs version 2.10 or later");
+  }
+  template <class Function>
+  void find_if_there(const char* name, Function& function) const {
+    function = reinterpret_cast<Function>(dlsym(handle_, name));
   }
   std::int32_t number(const char* name) const {
     std::int32_t (*function)() = nullptr;
@@ -54,6 +58,8 @@ Shim loaded() {
   torch.find("torch_list_size", out.list_size);
   torch.find("torch_list_get_item", out.list_get_item);
   torch.find("torch_delete_list", out.delete_list);
+  torch.find_if_there("torch_exception_get_what_without_backtrace", out.exception_text);
+  torch.find_if_there("_ZN5torch8autograd14ForwardADLevel14try_get_by_idxEm", out.forward_level);
   out.f16 = torch.number("aoti_torch_dtype_float16");
   out.bf16 = torch.number("aoti_torch_dtype_bfloat16");
   out.f32 = torch.number("aoti_torch_dtype_float32");
@@ -71,7 +77,10 @@ const Shim& shim() {
 }
 
 void check(TorchError error, const char* what) {
-  if (error != 0) throw std::runtime_error(std::string("normgrad: torch failed to ") + what);
+  if (error == 0) return;
+  const char* const text = shim().exception_text != nullptr ? shim().exception_text() : nullptr;
+  if (text != nullptr && *text != '\0') throw std::runtime_error(text);
+  throw std::runtime_error(std::string("normgrad: torch failed to ") + what);
 }
 
 }  // namespace normgrad::python

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace normgrad::python {
 
@@ -39,6 +40,10 @@ struct Shim {
   TorchError (*list_size)(ListHandle, std::size_t*);
   TorchError (*list_get_item)(ListHandle, std::size_t, Value*);
   TorchError (*delete_list)(ListHandle);
+  const char* (
+      *exception_text)();  // why the last call of this thread failed; null before torch 2.11
+  // Of the C++ interface, and null if it should be gone: the level of forward-mode differentiation of this number.
+  std::shared_ptr<void> (*forward_level)(std::uint64_t);
   std::int32_t f16, bf16, f32, f64, i32;  // torch's numbers of these types
   std::int32_t cpu;                       // and of this device
 };

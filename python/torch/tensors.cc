@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -109,20 +110,38 @@ TorchTensor TorchTensor::contiguous() && {
   return copy;
 }
 
-TorchTensor TorchTensor::like() const {
-  int order[kMostDims];
-  std::int64_t strides[kMostDims];
-  for (int d = 0; d < rank(); ++d) order[d] = d;
-  if (!is_contiguous()) {
-    std::stable_sort(order, order + rank(),
-                     [&](int a, int b) { return strides_[a] > strides_[b]; });
-    set_dense_strides(rank(), sizes_, order, strides);
-    for (int d = 0; d < rank(); ++d) {
-      if (sizes_[d] == 1 || strides[d] == strides_[d]) continue;
-      for (int i = 0; i < rank(); ++i) order[i] = i;  // it has gaps, or repeats itself
-      break;
-    }
+TorchTensor TorchTensor::row_major_like() const { return new_tensor(data_type_, sizes_, rank()); }
+
+// By torch's rule for what strides mean, also where they leave gaps: none is less than the extent of what lies within it.
+// Where extents of 1 leave it open, a tensor is row-major.
+bool TorchTensor::is_channels_last() const {
+  if (rank() != 4 && rank() != 5) return false;
+  if (is_contiguous() || strides_[1] == 0) return false;
+  std::int64_t within = 0;
+  for (int i = 0; i < rank(); ++i) {
+    const int d = i == 0 ? 1 : i == rank() - 1 ? 0 : rank() - i;  // 1, the last ... 2, 0
+    if (sizes_[d] == 0 || strides_[d] < within) return false;
+    if (d == 0 && within == strides_[1]) return false;
+    within = strides_[d] * sizes_[d];
   }
+  return true;
+}
+
+TorchTensor TorchTensor::of_few_dims() && {
+  return rank() > kMaxRank ? std::move(*this).contiguous() : std::move(*this);
+}
+
+TorchTensor TorchTensor::in_order() && {
+  const int last = rank() - 1;
+  const bool across = last >= 0 && sizes_[last] > 1 && strides_[last] != 1 && !is_channels_last();
+  return across ? std::move(*this).contiguous() : std::move(*this).of_few_dims();
+}
+
+TorchTensor TorchTensor::like() const {
+  if (!is_channels_last()) return row_major_like();
+  int order[5] = {0, 2, 3, 4, 1};
+  order[rank() - 1] = 1;
+  std::int64_t strides[5];
   set_dense_strides(rank(), sizes_, order, strides);
   return new_strided(data_type_, rank(), sizes_, strides);
 }
@@ -170,12 +189,19 @@ double Arguments::optional_number(double absent) {
   return number;
 }
 
-std::int64_t Arguments::length_of_list() {
+Arguments::Numbers Arguments::numbers() {
   const auto list = reinterpret_cast<ListHandle>(*next_++);
+  Numbers out{};
   std::size_t size = 0;
-  const TorchError error = shim().list_size(list, &size) | shim().delete_list(list);
-  check(error, "read a list");
-  return static_cast<std::int64_t>(size);
+  TorchError error = shim().list_size(list, &size);
+  for (std::size_t i = 0; i < std::min<std::size_t>(size, std::size(out.at)); ++i) {
+    Value value = 0;
+    error |= shim().list_get_item(list, i, &value);
+    out.at[i] = static_cast<std::int64_t>(value);
+  }
+  out.count = static_cast<int>(size);
+  check(error | shim().delete_list(list), "read a list");
+  return out;
 }
 
 Arguments::Flags Arguments::flags() {
@@ -195,12 +221,15 @@ Arguments::Flags Arguments::flags() {
 Tensor described(const char* name, const TorchTensor& tensor) {
   Tensor out;
   if (!tensor.present()) return out;
-  if (tensor.rank() > kMaxRank) {
-    throw std::runtime_error(std::string(name) + " has " + std::to_string(tensor.rank()) +
-                             " dimensions, but at most 8 are allowed");
-  }
   out.dtype = tensor.dtype();
   out.name = name;
+  if (tensor.rank() > kMaxRank) {
+    out.rank = 3;
+    out.shape[0] = tensor.size(0), out.shape[1] = tensor.size(1), out.shape[2] = 1;
+    for (int d = 2; d < tensor.rank(); ++d) out.shape[2] *= tensor.size(d);
+    out.strides[2] = 1, out.strides[1] = out.shape[2], out.strides[0] = out.shape[1] * out.shape[2];
+    return out;
+  }
   out.rank = tensor.rank();
   for (int d = 0; d < out.rank; ++d) {
     out.shape[d] = tensor.size(d);

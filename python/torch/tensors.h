@@ -35,7 +35,14 @@ class TorchTensor {
 
   // A row-major copy, or this one, if it is row-major.
   TorchTensor contiguous() &&;
-  // New, with the same extents: in the order of its strides where these leave no gaps, else row-major.
+  // This one, or a row-major copy where it has more dimensions than the core takes.
+  TorchTensor of_few_dims() &&;
+  // For BatchNorm, whose results are laid out as by like(): as of_few_dims, and also a copy where it lies across what is
+  // written. Training forward of (32, 64, 1024) in the order (N, L, C), one thread: 10.2 ms without the copy, 5.4 with it.
+  TorchTensor in_order() &&;
+  // New, with the same extents, row-major.
+  TorchTensor row_major_like() const;
+  // New, with the same extents: channels-last where torch takes this one for such, else row-major.
   TorchTensor like() const;
 
   void zero() const;
@@ -43,6 +50,7 @@ class TorchTensor {
 
  private:
   void swap(TorchTensor& other) noexcept;
+  bool is_channels_last() const;
 
   TensorHandle handle_ = nullptr;
   DataType data_type_ = DataType::kNone;
@@ -66,7 +74,11 @@ class Arguments {
   double number();
   double optional_number(double absent);
   bool flag() { return (*next_++ & 1) != 0; }
-  std::int64_t length_of_list();  // of a list whose values do not matter
+  struct Numbers {
+    int count;
+    std::int64_t at[64];  // torch's tensors have no more dimensions
+  };
+  Numbers numbers();
   struct Flags {
     bool at[4];
   };
@@ -78,7 +90,7 @@ class Arguments {
 
 // The tensors below, as the core wants them. `name` is a literal.
 
-// With all its dimensions; more than 8 are refused.
+// With all its dimensions; of a row-major one with more than 8, all behind the channels as one.
 Tensor described(const char* name, const TorchTensor& tensor);
 // With the last `columns` dimensions as one, and, if `flat`, all others as one.
 Tensor described_as_rows(const char* name, const TorchTensor& tensor, int columns, bool flat);

@@ -41,17 +41,15 @@ _core.put_kernels_in("normgrad")
 _ops = torch.ops.normgrad
 
 
-# The layouts that the kernels give their results (TorchTensor::like and Rows::take in C++).
+# The layouts that the kernels give their results, which are torch's: row-major, or, of BatchNorm, channels-last if the input is
+# (TorchTensor::like in C++).
 
 
-def _like(x, row_dims=0):
-    stride = 1
-    rows = True
-    for size, s in list(zip(x.shape, x.stride()))[::-1][:row_dims]:
-        rows = rows and (size == 1 or s == stride)
-        stride *= size
-    if rows and torch._prims_common.is_non_overlapping_and_dense_or_false(x):
-        return torch.empty_like(x)
+def _like(x):
+    return torch.empty_like(x, memory_format=torch._prims_common.suggest_memory_format(x))
+
+
+def _rows_like(x):
     return x.new_empty(x.shape)
 
 
@@ -74,7 +72,7 @@ def _fake(name):
 
 @_fake("native_layer_norm")
 def _(x, normalized_shape, weight, bias, eps):
-    return _like(x, len(normalized_shape)), _of_rows(x, normalized_shape), _of_rows(x, normalized_shape)
+    return _rows_like(x), _of_rows(x, normalized_shape), _of_rows(x, normalized_shape)
 
 
 def _gradient(parameter, wanted):
@@ -83,17 +81,17 @@ def _gradient(parameter, wanted):
 
 @_fake("native_layer_norm_backward")
 def _(dy, x, normalized_shape, mean, rstd, weight, bias, mask):
-    return _like(x, len(normalized_shape)) if mask[0] else None, _gradient(weight, mask[1]), _gradient(bias, mask[2])
+    return _rows_like(x) if mask[0] else None, _gradient(weight, mask[1]), _gradient(bias, mask[2])
 
 
 @_fake("_fused_rms_norm")
 def _(x, normalized_shape, weight, eps):
-    return _like(x, len(normalized_shape)), _of_rows(x, normalized_shape)
+    return _rows_like(x), _of_rows(x, normalized_shape)
 
 
 @_fake("_fused_rms_norm_backward")
 def _(dy, x, normalized_shape, rstd, weight, mask):
-    return _like(x, len(normalized_shape)) if mask[0] else None, _gradient(weight, mask[1])
+    return _rows_like(x) if mask[0] else None, _gradient(weight, mask[1])
 
 
 @_fake("batch_norm_training")

@@ -29,13 +29,32 @@ def _torchs_own(name):
     return lambda *args: kernel.call_boxed(_KEYS, *args)
 
 
+def _batch_norm_backward_of_something(own):
+    """torch's own divides by the number of elements, as integers: the process would end."""
+
+    def backward(dy, x, weight, running_mean, running_var, mean, invstd, train, eps, mask):
+        if x.numel():
+            return own(dy, x, weight, running_mean, running_var, mean, invstd, train, eps, mask)
+        parameter = lambda wanted: x.new_zeros(x.shape[1]) if wanted else None  # noqa: E731
+        return torch.empty_like(x) if mask[0] else None, parameter(mask[1]), parameter(mask[2])
+
+    return backward
+
+
 def _rms_norm(x, normalized_shape, weight, eps):
     dims = tuple(range(-len(normalized_shape), 0))
+    if not normalized_shape or tuple(x.shape[-len(normalized_shape):]) != tuple(normalized_shape):
+        raise RuntimeError(f"the input has shape {tuple(x.shape)}, but must end with {tuple(normalized_shape)}")
+    dtype = x.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise NotImplementedError(f'"rms_norm" not implemented for {dtype}')
+    if dtype in (torch.float16, torch.bfloat16):
+        x = x.float()
     if eps is None:
         eps = torch.finfo(x.dtype).eps
     rstd = torch.rsqrt(x.square().mean(dims, keepdim=True) + eps)
     y = x * rstd
-    return (y if weight is None else y * weight), rstd
+    return (y if weight is None else y * weight).to(dtype), rstd.to(dtype)
 
 
 def _rms_norm_backward(dy, x, normalized_shape, rstd, weight, mask):
@@ -117,7 +136,8 @@ def _batch_norm_inference(x, weight, bias, running_mean, running_var, eps):
 
 def define():
     for name in _HAVE_KERNELS:
-        _define(name, _torchs_own(name))
+        kernel = _torchs_own(name)
+        _define(name, _batch_norm_backward_of_something(kernel) if name == "native_batch_norm_backward" else kernel)
     _define("_fused_rms_norm", _rms_norm)
     _define("_fused_rms_norm_backward", _rms_norm_backward)
     _define("batch_norm_stats", _stats)

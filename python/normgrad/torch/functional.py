@@ -1,9 +1,22 @@
-"""Functional forms, as in ``torch.nn.functional``. Tensors that do not lie in main memory go to torch's own."""
+"""Functional forms, as in ``torch.nn.functional``.
+
+Tensors that do not lie in main memory go to torch's own, and so does what transforms of ``torch.func`` and forward-mode
+differentiation see, for which operators from outside torch have no rules.
+"""
 
 import torch
 import torch.nn.functional as F
+from torch.autograd import forward_ad
 
 _ops = torch.ops.normgrad
+
+
+def _is_torchs(x):
+    if x.device.type != "cpu":
+        return True
+    if torch.compiler.is_compiling():
+        return False
+    return forward_ad._current_level >= 0 or torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def _check_shape(x, normalized_shape):
@@ -17,16 +30,19 @@ def _check_shape(x, normalized_shape):
 
 def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     """LayerNorm over the last ``len(normalized_shape)`` dimensions."""
-    if x.device.type != "cpu":
+    if _is_torchs(x):
         return F.layer_norm(x, normalized_shape, weight, bias, eps)
     return _ops.native_layer_norm(x, _check_shape(x, normalized_shape), weight, bias, eps)[0]
 
 
 def rms_norm(x, normalized_shape, weight=None, eps=None):
     """RMSNorm over the last ``len(normalized_shape)`` dimensions."""
-    if x.device.type != "cpu":
+    if _is_torchs(x):
         return F.rms_norm(x, normalized_shape, weight, eps)
-    return _ops._fused_rms_norm(x, _check_shape(x, normalized_shape), weight, eps)[0]
+    y = _ops._fused_rms_norm(x, _check_shape(x, normalized_shape), weight, eps)[0]
+    if x.dim() in (4, 5):  # torch's keeps channels-last, in which there are no rows
+        y = y.contiguous(memory_format=torch._prims_common.suggest_memory_format(x))
+    return y
 
 
 def update_running(running, fresh, momentum):
@@ -39,14 +55,17 @@ def update_running(running, fresh, momentum):
 
 def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """BatchNorm. ``training``: with the statistics of x, and the running ones are updated."""
-    if x.device.type != "cpu":
+    if _is_torchs(x):
         return F.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps)
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(f"eps must be positive in training, and never negative, but is {eps}")
     if not training:
         return _ops.batch_norm_inference(x, weight, bias, running_mean, running_var, eps)
     F._verify_batch_size(x.size())
     y, mean, _, var = _ops.batch_norm_training(x, weight, bias, eps)
     if running_mean is not None or running_var is not None:
-        n = x.numel() // x.shape[1]
-        update_running(running_mean, mean, momentum)
-        update_running(running_var, var * (n / (n - 1)), momentum)
+        n = x.numel() // x.shape[1] if x.shape[1] else 0
+        if n:  # nothing has no statistics
+            update_running(running_mean, mean, momentum)
+            update_running(running_var, var * (n / (n - 1)), momentum)
     return y

@@ -1,0 +1,274 @@
+"""What models do beside plain training, under enable(): as torch does it, and as right."""
+
+import copy
+import os
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import torch.autograd.forward_ad as forward_ad  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+import normgrad.torch as ng  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def enabled():
+    ng.enable()
+    yield
+    ng.disable()
+
+
+# Functions of x (4, 6, 8) and parameters.
+FUNCTIONS = {
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, (8,), w, b), (8, 8)),
+    "layer_norm, weight alone": (lambda x, w: F.layer_norm(x, (8,), w), (8,)),
+    "layer_norm, bias alone": (lambda x, b: F.layer_norm(x, (8,), None, b), (8,)),
+    "rms_norm": (lambda x, w: F.rms_norm(x, (8,), w, 1e-6), (8,)),
+    "batch_norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), (6, 6)),
+    "batch_norm, no parameters": (lambda x: F.batch_norm(x, None, None, training=True), ()),
+    "batch_norm, evaluation": (
+        lambda x, w: F.batch_norm(x, w.detach() * 0, w.detach().abs() + 1, w), (6,)
+    ),
+    "instance_norm": (lambda x, w, b: F.instance_norm(x, None, None, w, b), (6, 6)),
+    "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), (6, 6)),
+}
+
+
+def arguments(name, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(s, generator=generator).to(dtype) for s in ((4, 6, 8), *FUNCTIONS[name][1])]
+
+
+def leaves(value):
+    return torch.utils._pytree.tree_leaves(value)
+
+
+def second_order(f, *args):
+    args = [a.clone().requires_grad_() for a in args]
+    grads = torch.autograd.grad(f(*args).pow(3).sum(), args, create_graph=True)
+    return torch.autograd.grad(sum(g.square().sum() for g in grads), args, allow_unused=True)
+
+
+
+WAYS = {
+    "second order": second_order,
+    "jvp": lambda f, *a: torch.func.jvp(f, tuple(a), tuple(torch.cos(t) for t in a)),
+    "grad": lambda f, *a: torch.func.grad(lambda *t: f(*t).pow(3).sum(), argnums=tuple(range(len(a))))(*a),
+    "jacrev": lambda f, *a: torch.func.jacrev(lambda x: f(x, *a[1:]).sum(-1))(a[0]),
+    "jacfwd": lambda f, *a: torch.func.jacfwd(lambda x: f(x, *a[1:]).sum(-1))(a[0]),
+    "hessian": lambda f, *a: torch.func.hessian(lambda x: f(x, *a[1:]).pow(3).sum())(a[0]),
+    "vmap": lambda f, *a: torch.func.vmap(f)(*(torch.stack([t, 2 * t]) for t in a)),
+    "vmap of grad": lambda f, *a: torch.func.vmap(torch.func.grad(lambda x: f(x, *a[1:]).pow(3).sum()))(
+        torch.stack([a[0], 2 * a[0]])
+    ),
+}
+
+
+# Both compute in float32 from the same formulas, and torch's own error is measured: ours may be no more than four times that,
+# or the same multiple of float32's resolution at the largest result.
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*", "ignore:.*performance drop.*")
+def test_transforms(name, way):
+    f = FUNCTIONS[name][0]
+    args = arguments(name)
+    if (name, way) == ("layer_norm, bias alone", "second order"):  # torch's own formula fails, with and without us
+        for switch in (ng.enable, ng.disable):
+            switch()
+            with pytest.raises(RuntimeError, match="got None"):
+                WAYS[way](f, *args)
+        return
+    got = leaves(WAYS[way](f, *args))
+    ng.disable()
+    own = leaves(WAYS[way](f, *args))
+    exact = leaves(WAYS[way](f, *(a.double() for a in args)))
+    assert len(got) == len(own)
+    for g, s, e in zip(got, own, exact):
+        assert (g is None) == (s is None)
+        if g is None:
+            continue
+        assert g.dtype == s.dtype and g.shape == s.shape, (g.dtype, s.dtype)
+        resolution = torch.finfo(torch.float32).eps * e.abs().max()
+        assert (g - e).abs().max() <= 4 * torch.maximum((s - e).abs().max(), resolution)
+
+
+# As above; of the functional forms, which leave transforms to torch.
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*")
+def test_functional_forms_in_transforms():
+    ng.disable()
+    x, w = torch.randn(4, 6, 8), torch.randn(8)
+    for transform in (WAYS["jvp"], WAYS["grad"], WAYS["vmap"]):
+        got = leaves(transform(lambda x, w: ng.functional.layer_norm(x, (8,), w), x, w))
+        expected = leaves(transform(lambda x, w: F.layer_norm(x, (8,), w), x, w))
+        assert all(torch.equal(g, e) for g, e in zip(got, expected))
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.ones_like(x))
+        expected = forward_ad.unpack_dual(F.rms_norm(dual, (8,), w)).tangent
+        assert torch.equal(forward_ad.unpack_dual(ng.functional.rms_norm(dual, (8,), w)).tangent, expected)
+        for call in (lambda: torch.ops.normgrad.native_layer_norm(dual, [8], w, None, 1e-5),
+                     lambda: torch.ops.normgrad._fused_rms_norm(dual, [8], w, 1e-5),
+                     lambda: torch.ops.normgrad.batch_norm_training(dual, None, None, 1e-5),
+                     lambda: torch.ops.normgrad.batch_norm_inference(dual, None, None, None, None, 1e-5)):
+            with pytest.raises(RuntimeError, match="forward-mode differentiation is not supported"):
+                call()
+
+
+def gradients(net, x):
+    x = x.clone().requires_grad_()
+    y = net(x)
+    y.square().sum().backward()
+    return [y.detach(), x.grad, *(p.grad for p in net.parameters())]
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norms = nn.Sequential(nn.LayerNorm(8), nn.RMSNorm(8), nn.BatchNorm1d(6))
+        self.last = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.last(self.norms(x))
+
+
+def fresh_net():
+    torch.manual_seed(0)
+    return Net(), torch.randn(4, 6, 8)
+
+
+# Sums of 24 to 192 float32 terms of order 1 to 10 in torch's own Linear and loss: 2^-24 * 192 * 10.
+def assert_same(got, expected):
+    for g, e in zip(got, expected):
+        assert g.dtype == e.dtype
+        torch.testing.assert_close(g, e, rtol=1e-4, atol=1.2e-4)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compile_of_an_unmodified_model(backend):
+    net, x = fresh_net()
+    expected = gradients(copy.deepcopy(net), x)
+    torch._dynamo.reset()
+    assert_same(gradients(torch.compile(net, backend=backend, fullgraph=True), x), expected)
+
+
+def test_checkpointing():
+    net, x = fresh_net()
+    expected = gradients(copy.deepcopy(net), x)
+    got = gradients(net_with_checkpoint := Checkpointed(net), x)
+    assert net_with_checkpoint.runs == 2
+    assert all(torch.equal(g, e) for g, e in zip(got, expected))
+
+
+class Checkpointed(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net, self.runs = net, 0
+
+    def forward(self, x):
+        return checkpoint(self.run, x, use_reentrant=False)
+
+    def run(self, x):
+        self.runs += 1
+        return self.net(x)
+
+
+@pytest.mark.filterwarnings("ignore")  # that script and trace are deprecated
+def test_script_trace_export():
+    net, x = fresh_net()
+    net.eval()
+    expected = net(x)
+    for other in (torch.jit.script(net), torch.jit.trace(net, x), torch.export.export(net, (x,)).module()):
+        assert torch.equal(other(x), expected)
+
+
+def test_without_gradients():
+    net, x = fresh_net()
+    net.eval()
+    expected = net(x).detach()
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            assert torch.equal(net(x), expected)
+    net.requires_grad_(False)
+    net.norms[0].weight.requires_grad_()
+    net(x).sum().backward()  # a gradient of stride 0, of one parameter
+    assert net.norms[0].weight.grad.abs().sum() > 0 and net.norms[0].bias.grad is None
+
+
+def test_fake_and_meta_tensors():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    net, x = fresh_net()
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        assert net.norms(mode.from_tensor(x)).shape == x.shape
+    meta = copy.deepcopy(net).to("meta")
+    assert meta(x.to("meta")).shape == (4, 6, 3)
+
+
+def test_subclasses():
+    class Tagged(torch.Tensor):
+        pass
+
+    net, x = fresh_net()
+    assert type(net.norms(x.as_subclass(Tagged))) is Tagged
+    assert torch.equal(net.norms(x.as_subclass(Tagged)).as_subclass(torch.Tensor), net.norms(x))
+
+
+def test_more_than_eight_dimensions():
+    x = torch.randn(3, 2, 2, 1, 2, 1, 2, 1, 2, 4)
+    for f in (F.batch_norm, ng.functional.batch_norm):
+        for layout in (x, x.transpose(0, 9).contiguous().transpose(0, 9)):
+            a, b = layout.clone().requires_grad_(), x.reshape(3, 2, -1).requires_grad_()
+            y, e = f(a, None, None, training=True), f(b, None, None, training=True)
+            (dx,), (de,) = torch.autograd.grad(y.pow(3).sum(), a), torch.autograd.grad(e.pow(3).sum(), b)
+            assert torch.equal(y.flatten(2), e) and torch.equal(dx.flatten(2), de)
+
+
+def test_shapes_that_do_not_fit():
+    x = torch.randn(3, 4)
+    for call in (lambda: F.layer_norm(x, (5,)), lambda: F.layer_norm(x, ()), lambda: F.layer_norm(x, (3, 5)),
+                 lambda: F.layer_norm(x, (3, 4), torch.ones(4, 3)), lambda: F.layer_norm(x, (3, 4), torch.ones(12)),
+                 lambda: torch.ops.aten._fused_rms_norm(x, (5,), None, None),
+                 lambda: torch.ops.normgrad.native_layer_norm(x, (5,), None, None, 1e-5)):
+        with pytest.raises(RuntimeError, match="must (end with|have shape)"):
+            call()
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.complex64, torch.float8_e4m3fn], ids=str)
+def test_types_of_neither(dtype):
+    """torch's own sentence; its NotImplementedError comes as its base, RuntimeError."""
+    x = torch.ones(3, 4).to(dtype)
+    with pytest.raises(RuntimeError, match="not implemented for"):
+        F.layer_norm(x, (4,))
+
+
+def test_an_empty_batch_in_float64_is_no_crash():
+    for f in (F.batch_norm, ng.functional.batch_norm):
+        for training in (True, False):
+            for dtype in (torch.float32, torch.float64):
+                x = torch.zeros(0, 3, 2, dtype=dtype, requires_grad=True)
+                w = torch.ones(3, dtype=dtype, requires_grad=True)
+                mean, var = torch.zeros(3, dtype=dtype), torch.ones(3, dtype=dtype)
+                y = f(x, mean, var, w, w, training)
+                dx, dw = torch.autograd.grad(y.sum(), (x, w))
+                assert y.shape == dx.shape == x.shape and not dw.any()
+                assert not mean.any() and (var == 1).all()  # nothing has no statistics
+
+
+def test_after_a_fork():
+    code = """
+import os, torch, normgrad.torch as ng
+import torch.nn.functional as F
+ng.enable()
+x = torch.randn(64, 100)
+y = F.layer_norm(x, (100,))
+child = os.fork()
+if child == 0:
+    os._exit(0 if torch.equal(F.layer_norm(x[:8], (100,)), y[:8]) else 1)
+raise SystemExit(os.waitpid(child, 0)[1])
+"""
+    # One thread, as DataLoader's workers have: torch's own OpenMP does not survive a fork either.
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env={**os.environ, "OMP_NUM_THREADS": "1"})
