@@ -1,6 +1,7 @@
-"""One process of test_sync.py: trains a step with its rows of the batch, and saves what came out.
+"""One process of test_sync.py. For each folder that standard input names, it trains a step with its rows of a batch, as
+FOLDER/task.pt says, saves what came out there, and answers with a line: "done", or the error.
 
-usage: sync_worker.py RANK FOLDER; FOLDER/task.pt says what to do.
+usage: sync_worker.py RANK
 """
 
 import datetime
@@ -23,7 +24,7 @@ def make(task, group):
     )
 
 
-def main(rank, folder):
+def train(rank, folder):
     task = torch.load(os.path.join(folder, "task.pt"))
     world = len(task["rows"])
     dist.init_process_group(
@@ -52,8 +53,20 @@ def main(rank, folder):
         os.path.join(folder, f"result{order[rank]}.pt"),
     )
     dist.barrier()
-    dist.destroy_process_group()
+
+
+def main(rank):
+    for line in sys.stdin:
+        answer = "done"
+        try:
+            train(rank, line.strip())
+        except Exception as error:  # it is the test's to look at
+            answer = f"{type(error).__name__}: {error}".replace("\n", " ")
+        ng.disable()
+        if dist.is_initialized():
+            dist.destroy_process_group()
+        print(answer, flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    main(int(sys.argv[1]))

@@ -22,14 +22,34 @@ SPLITS = {
 }
 
 
-def launch(folder, task, timeout=120):
-    torch.save(task, folder / "task.pt")
-    workers = [
-        subprocess.Popen([sys.executable, str(WORKER), str(rank), str(folder)], stderr=subprocess.PIPE, text=True)
-        for rank in range(len(task["rows"]))
-    ]
-    ends = [(w.communicate(timeout=timeout)[1], w.returncode) for w in workers]
-    return ends
+class Processes:
+    """Workers that take one task after the other: to start one takes longer than any task."""
+
+    def __init__(self):
+        self.workers = []
+
+    def answers(self, folder, task):
+        """What each process of the task says; an empty line is that of a dead one."""
+        torch.save(task, folder / "task.pt")
+        count = len(task["rows"])
+        while len(self.workers) < count:
+            command = [sys.executable, str(WORKER), str(len(self.workers))]
+            self.workers.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        for worker in self.workers[:count]:
+            print(folder, file=worker.stdin, flush=True)
+        return [worker.stdout.readline().strip() for worker in self.workers[:count]]
+
+    def end(self):
+        for worker in self.workers:
+            worker.stdin.close()
+        return [worker.wait(60) for worker in self.workers]
+
+
+@pytest.fixture(scope="module")
+def processes():
+    all_of_them = Processes()
+    yield all_of_them
+    assert all_of_them.end() == [0] * len(all_of_them.workers)
 
 
 def make_task(split, dtype=torch.float32, way="ours", sums=torch.float64, in_rank_order=False, order=None, **more):
@@ -41,9 +61,8 @@ def make_task(split, dtype=torch.float32, way="ours", sums=torch.float64, in_ran
                 in_rank_order=in_rank_order, order=order or list(range(len(rows))), **more)
 
 
-def results(folder, task):
-    for message, code in launch(folder, task):
-        assert code == 0, message
+def results(processes, folder, task):
+    assert processes.answers(folder, task) == ["done"] * len(task["rows"])
     parts = [torch.load(folder / f"result{i}.pt") for i in range(len(task["rows"]))]
     for part in parts:  # torch's own code has no gradients for a part without elements
         if task["way"] == "enabled" and part["y"].numel() == 0 and part["dx"] is None:
@@ -75,39 +94,39 @@ def check(task, parts, extra):
 
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("sums", [torch.float64, torch.float32])
-def test_equals_one_process(split, sums, tmp_path):
+def test_equals_one_process(split, sums, processes, tmp_path):
     task = make_task(split, sums=sums)
-    check(task, results(tmp_path, task), 0.0 if sums == torch.float64 else 2.0**-22)
+    check(task, results(processes, tmp_path, task), 0.0 if sums == torch.float64 else 2.0**-22)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_16_bit_data(dtype, tmp_path):
+def test_16_bit_data(dtype, processes, tmp_path):
     task = make_task("uneven, 2", dtype=dtype)
-    check(task, results(tmp_path, task), 0.0)
+    check(task, results(processes, tmp_path, task), 0.0)
 
 
 @pytest.mark.parametrize("split", ["uneven, 2", "uneven, 4", "one empty, 2"])
-def test_torchs_own_code_with_enable(split, tmp_path):
+def test_torchs_own_code_with_enable(split, processes, tmp_path):
     """It exchanges f32."""
     task = make_task(split, way="enabled")
-    check(task, results(tmp_path, task), 2.0**-22)
+    check(task, results(processes, tmp_path, task), 2.0**-22)
 
 
 @pytest.mark.parametrize("way", ["ours", "enabled"])
-def test_in_distributed_data_parallel(way, tmp_path):
+def test_in_distributed_data_parallel(way, processes, tmp_path):
     task = make_task("uneven, 2", way=way, ddp=True)
-    parts = results(tmp_path, task)
+    parts = results(processes, tmp_path, task)
     assert torch.equal(parts[0]["dw"], parts[1]["dw"])
 
 
-def test_same_bits_in_rank_order(tmp_path):
+def test_same_bits_in_rank_order(processes, tmp_path):
     """The same parts on other processes, in other places of the engine's ring or tree."""
     bits = []
     for order in ([0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]):
         folder = tmp_path / "".join(map(str, order))
         folder.mkdir()
         task = make_task("uneven, 4", in_rank_order=True, sums=torch.float32, order=order)
-        parts = results(folder, task)
+        parts = results(processes, folder, task)
         bits.append([p[name] for p in parts for name in ("y", "dx", "dw", "db", "running_mean", "running_var")])
     for other in bits[1:]:
         assert all(torch.equal(a, b) for a, b in zip(bits[0], other))
@@ -116,9 +135,10 @@ def test_same_bits_in_rank_order(tmp_path):
 def test_a_process_that_dies_is_an_error_of_the_others(tmp_path):
     task = make_task("even, 2", dies=1)
     task["timeout"] = 5
+    two = Processes()
     begin = time.monotonic()
-    ends = launch(tmp_path, task)
-    assert ends[1][1] == 7
-    assert ends[0][1] not in (0, 7) and "Error" in ends[0][0], ends[0]
+    answers = two.answers(tmp_path, task)
+    assert answers[1] == "" and "Error" in answers[0], answers
     assert time.monotonic() - begin < 60
+    assert two.end() == [0, 7]
     assert not (tmp_path / "result0.pt").exists()
