@@ -290,11 +290,11 @@ sum_dy and sum_dy_xmu are added up over all parts; counts are the elements per c
   m.def(
       "instruction_set",
       [] {
-        constexpr const char* kNames[] = {"plain", "baseline", "sse4", "avx2"};
+        constexpr const char* kNames[] = {"plain", "baseline", "sse4", "avx2", "avx512"};
         return std::string(kNames[static_cast<int>(normgrad::isa())]);
       },
-      "What runs: plain (portable C++), baseline, sse4 or avx2. It changes the speed, never a "
-      "bit.");
+      "What runs: plain (portable C++), baseline, sse4, avx2 or avx512. It changes the speed, "
+      "never a bit.");
 #if NORMGRAD_HIGHWAY
   m.attr("has_vector_code") = true;
 #else

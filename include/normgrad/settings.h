@@ -8,9 +8,9 @@ namespace normgrad {
 
 // Ordered: a higher one includes the lower ones. kPlain is portable C++, kBaseline the vectors that
 // every processor of the architecture has.
-enum class Isa { kPlain, kBaseline, kSse4, kAvx2 };
+enum class Isa { kPlain, kBaseline, kSse4, kAvx2, kAvx512 };
 
-// Caps the instruction set, as NORMGRAD_ISA=plain|baseline|sse4|avx2 does. What the processor or
+// Caps the instruction set, as NORMGRAD_ISA=plain|baseline|sse4|avx2|avx512 does. What the processor or
 // the build lacks is not used. Returns what runs from now on.
 NORMGRAD_API Isa set_isa(Isa highest);
 NORMGRAD_API Isa isa();

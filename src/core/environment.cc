@@ -58,8 +58,9 @@ std::optional<Isa> read_isa() {
   constexpr Named<Isa> kKnown[] = {{"plain", Isa::kPlain},
                                    {"baseline", Isa::kBaseline},
                                    {"sse4", Isa::kSse4},
-                                   {"avx2", Isa::kAvx2}};
-  return read_named("NORMGRAD_ISA", kKnown, "plain, baseline, sse4 or avx2");
+                                   {"avx2", Isa::kAvx2},
+                                   {"avx512", Isa::kAvx512}};
+  return read_named("NORMGRAD_ISA", kKnown, "plain, baseline, sse4, avx2 or avx512");
 }
 
 StreamMode read_streams() {

@@ -26,13 +26,17 @@ Isa best_isa() {
 #if !NORMGRAD_HIGHWAY
   return Isa::kPlain;
 #elif defined(__x86_64__)
-  // What Highway's AVX2 and SSE4 targets compile for; the compiler's own run-time check also asks
+  // What Highway's targets compile for; the compiler's own run-time check also asks
   // the system.
   const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") &&
                     __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c();
-  return sse4 && avx2 ? Isa::kAvx2 : sse4 ? Isa::kSse4 : Isa::kBaseline;
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  if (!sse4) return Isa::kBaseline;
+  if (!avx2) return Isa::kSse4;
+  return avx512 ? Isa::kAvx512 : Isa::kAvx2;
 #else
   return Isa::kBaseline;
 #endif
@@ -44,7 +48,7 @@ namespace {
 
 std::atomic<Isa>& current_isa() {
   static std::atomic<Isa> current(
-      std::min(cpu::best_isa(), environment().isa.value_or(Isa::kAvx2)));
+      std::min(cpu::best_isa(), environment().isa.value_or(Isa::kAvx512)));
   return current;
 }
 

@@ -24,12 +24,28 @@ inline NORMGRAD_ALWAYS void unroll(Body&& body) {
   (std::make_integer_sequence<int, kCount>());
 }
 
+// Vectors that are worked on side by side, where sums stay in registers meanwhile: the plain path's are wide already.
+inline constexpr int kStripVectors = kWidth<double> == 16 ? 1 : 4;
+// The cache lines that so many vectors of A take as elements of type T: one, or two where vectors have 64 bytes.
+template <typename T, typename A, int kVectors>
+inline constexpr int kLines = static_cast<int>((kVectors * kWidth<A> * sizeof(T) + 63) / 64);
+
 // Masks that leave memory beyond them alone: AVX2 has them, SSE4 has not.
 #undef NORMGRAD_FAST_PARTS
 #if !NORMGRAD_PLAIN && HWY_TARGET == HWY_AVX2
 #define NORMGRAD_FAST_PARTS 1
 #else
 #define NORMGRAD_FAST_PARTS 0
+#endif
+
+// And for elements of any size: AVX-512.
+#undef NORMGRAD_MASKED_PARTS
+#if !NORMGRAD_PLAIN && HWY_TARGET == HWY_AVX3
+#define NORMGRAD_MASKED_PARTS 1
+template <typename T>
+using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
+#else
+#define NORMGRAD_MASKED_PARTS 0
 #endif
 
 // How much of a vector a step of a walk covers.
@@ -87,7 +103,17 @@ inline NORMGRAD_ALWAYS TwoWords words_of(V v) {
 
 template <typename A, typename T>
 inline NORMGRAD_ALWAYS Vec<A> load(const T* from, Part part) {
-#if NORMGRAD_FAST_PARTS
+#if NORMGRAD_MASKED_PARTS
+  if constexpr (std::is_same_v<A, T>) {
+    const Tag<A> d;
+    return {hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(part.count)), d, from)};
+  } else if constexpr (kPromotes<A, T>) {
+    const hn::Rebind<Bits<T>, Tag<A>> d;
+    const auto first = hn::FirstN(d, static_cast<std::size_t>(part.count));
+    const auto bits = hn::MaskedLoad(first, d, reinterpret_cast<const Bits<T>*>(from));
+    return promote<A, T>(hn::BitCast(NarrowTag<A, T>(), bits));
+  } else
+#elif NORMGRAD_FAST_PARTS
   if constexpr (std::is_same_v<A, T>) {
     const Tag<A> d;
     return {hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(part.count)), d, from)};
@@ -111,7 +137,20 @@ inline NORMGRAD_ALWAYS void store(Vec<A> a, T* to, Whole) {
 }
 template <typename A, typename T>
 inline NORMGRAD_ALWAYS void store(Vec<A> a, T* to, Part part) {
-#if NORMGRAD_FAST_PARTS
+#if NORMGRAD_MASKED_PARTS
+  if constexpr (std::is_same_v<A, T>) {
+    const Tag<A> d;
+    hn::BlendedStore(a.v, hn::FirstN(d, static_cast<std::size_t>(part.count)), d, to);
+    return;
+  } else if constexpr (kConverts<A, T>) {
+    const hn::Rebind<Bits<T>, Tag<A>> d;
+    put_rounded(a, to, [&](auto v, auto, auto* at) NORMGRAD_INLINE {
+      const auto first = hn::FirstN(d, static_cast<std::size_t>(part.count));
+      hn::BlendedStore(hn::BitCast(d, v), first, d, reinterpret_cast<Bits<T>*>(at));
+    });
+    return;
+  }
+#elif NORMGRAD_FAST_PARTS
   if constexpr (std::is_same_v<A, T>) {
     const Tag<A> d;
     hn::BlendedStore(a.v, hn::FirstN(d, static_cast<std::size_t>(part.count)), d, to);

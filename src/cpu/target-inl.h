@@ -37,11 +37,11 @@
 
 #else
 
-// Off: AVX-512, which gained nothing (docs/architecture.md); SSSE3, which no processor without SSE4 is
-// worth; SVE, whose vectors have no size that the compiler knows. NEON is arm64's baseline.
+// Off: SSSE3, which no processor without SSE4 is worth; the newer AVX-512, which has nothing for us; SVE, whose vectors
+// have no size that the compiler knows. NEON is arm64's baseline.
 #define NORMGRAD_SVE (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3 | HWY_AVX3_DL | NORMGRAD_SVE)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | NORMGRAD_SVE)
 #endif
 // On arm64 NEON alone is left, which the compiler may use anyway. So Highway need not dispatch, nor say so by a pragma,
 // which g++ forgets in the constructors that it writes itself: it then refuses to inline the vectors' own.
@@ -79,6 +79,11 @@
 #else
 #define NORMGRAD_AVX2(kernel) HWY_NAMESPACE::kernel
 #endif
+#if HWY_TARGETS & HWY_AVX3 & ~HWY_STATIC_TARGET
+#define NORMGRAD_AVX512(kernel) N_AVX3::kernel
+#else
+#define NORMGRAD_AVX512(kernel) NORMGRAD_AVX2(kernel)
+#endif
 #define NORMGRAD_CHOOSER(kernel)                              \
   namespace normgrad {                                        \
   namespace plain {                                           \
@@ -94,6 +99,8 @@
         return &NORMGRAD_SSE4(kernel);                        \
       case Isa::kAvx2:                                        \
         return &NORMGRAD_AVX2(kernel);                        \
+      case Isa::kAvx512:                                      \
+        return &NORMGRAD_AVX512(kernel);                      \
     }                                                         \
     return &HWY_NAMESPACE::kernel;                            \
   }                                                           \

@@ -67,10 +67,16 @@ template <typename A>
 inline NORMGRAD_ALWAYS Vec<A> square_root(Vec<A> a) {
   return {hn::Sqrt(a.v)};
 }
+// AVX2 and above also convert f16; SSE4 and above have the shuffles and blends that rounding to 16 bits wants.
+#undef NORMGRAD_HAS_FMA
+#define NORMGRAD_HAS_FMA (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
+#undef NORMGRAD_HAS_SHUFFLES
+#define NORMGRAD_HAS_SHUFFLES (NORMGRAD_HAS_FMA || HWY_TARGET == HWY_SSE4)
+
 // a + b and a - b to the last bit, by the units that multiply: on Zen the units that add also convert
 // between f32 and f64, so that half of the additions are better done here (f32 BatchNorm sums: 2.5 -> 1.5
 // cycles per 4 elements).
-#if HWY_TARGET == HWY_AVX2
+#if NORMGRAD_HAS_FMA
 template <typename A>
 inline NORMGRAD_ALWAYS Vec<A> plus(Vec<A> a, Vec<A> b) {
   return {hn::MulAdd(a.v, hn::Set(Tag<A>(), A{1}), b.v)};
@@ -142,7 +148,7 @@ template <>
 struct LaneOf<Half> {
   using Type = hwy::float16_t;
 };
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON  // the processor itself converts f16
+#if NORMGRAD_HAS_FMA || HWY_TARGET == HWY_NEON  // the processor itself converts f16
 inline constexpr bool kConvertsHalf = true;
 #else
 inline constexpr bool kConvertsHalf = false;
@@ -207,6 +213,17 @@ inline NORMGRAD_ALWAYS hn::Vec<hn::RebindToUnsigned<Tag<float>>> bfloat_bits(Vec
   return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(a.v)), hn::Set(d, 0x7FC00000u), rounded);
 }
 
+#if NORMGRAD_HAS_SHUFFLES
+// The same for numbers and for a NaN that has nothing in the lower half of its bits: see rounded_pair().
+inline NORMGRAD_ALWAYS hn::Vec<hn::RebindToUnsigned<Tag<float>>> rounded_bits(Vec<float> a) {
+  const hn::RebindToUnsigned<Tag<float>> d;
+  const auto bits = hn::BitCast(d, a.v);
+  const auto half = hn::Add(bits, hn::Set(d, 0x7FFFu));
+  const auto odd = hn::TestBit(bits, hn::Set(d, 0x10000u));
+  return hn::IfThenElse(odd, hn::Add(half, hn::Set(d, 1u)), half);
+}
+#endif
+
 // A vector of T, rounded once; `put` is how to write it: hn::StoreU, hn::Stream.
 template <typename A, typename T, class Put>
 inline NORMGRAD_ALWAYS void put_rounded(Vec<A> a, T* to, Put&& put) {
@@ -237,7 +254,7 @@ template <typename A, typename T>
 inline NORMGRAD_ALWAYS void store(Vec<A> a, T* to) {
   put_rounded(a, to, [](auto v, auto d, auto* at) NORMGRAD_INLINE { hn::StoreU(v, d, at); });
 }
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+#if NORMGRAD_HAS_SHUFFLES
 // Whether f32 has these numbers, or their neighbours, as normal ones; not for NaN.
 inline NORMGRAD_ALWAYS bool all_normal_in_f32(Vec<double> a) {
   const Tag<double> d;
@@ -257,21 +274,22 @@ inline NORMGRAD_ALWAYS hn::Vec<Narrow<float, double>> round_to_odd(Vec<double> a
   return hn::DemoteTo(Narrow<float, double>(), kept);
 }
 #endif
-// Two vectors side by side.
+// Two vectors side by side. A NaN to be stored as bf16 must have nothing in the lower half of its bits.
 template <typename A, typename T>
 inline NORMGRAD_ALWAYS void store2(Vec<A> a, Vec<A> b, T* to) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+#if NORMGRAD_HAS_SHUFFLES
   if constexpr (std::is_same_v<A, double> && sizeof(T) == 2) {
     if (all_normal_in_f32(a) && all_normal_in_f32(b)) {
       return store(Vec<float>{hn::Combine(Tag<float>(), round_to_odd(b), round_to_odd(a))}, to);
     }
   }
 #endif
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4  // one store of the upper halves of both
+#if NORMGRAD_HAS_SHUFFLES  // one store of the upper halves of both
   if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
     const hn::Repartition<std::uint16_t, Tag<float>> d;
-    hn::StoreU(hn::ConcatOdd(d, hn::BitCast(d, bfloat_bits(b)), hn::BitCast(d, bfloat_bits(a))), d,
-               reinterpret_cast<std::uint16_t*>(to));
+    const auto upper = [&](Vec<float> v)
+                           NORMGRAD_INLINE { return hn::BitCast(d, rounded_bits(v)); };
+    hn::StoreU(hn::ConcatOdd(d, upper(b), upper(a)), d, reinterpret_cast<std::uint16_t*>(to));
     return;
   }
 #endif

@@ -34,7 +34,7 @@ constexpr Type kTypes[] = {{DataType::kF16, Format::kF16}, {DataType::kBF16, For
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> out;
-  for (const Isa isa : {Isa::kPlain, Isa::kBaseline, Isa::kSse4, Isa::kAvx2}) {
+  for (const Isa isa : {Isa::kPlain, Isa::kBaseline, Isa::kSse4, Isa::kAvx2, Isa::kAvx512}) {
     if (normgrad::set_isa(isa) == isa) out.push_back(isa);
   }
   return out;

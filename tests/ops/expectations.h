@@ -11,7 +11,7 @@ namespace ops_test {
 
 // The outputs; a failure is one of the test.
 inline Outputs run(const Problem& p) {
-  Outputs out = run_library(p, {2, normgrad::Isa::kAvx2, 1});
+  Outputs out = run_library(p, {2, normgrad::Isa::kAvx512, 1});
   EXPECT_EQ(out.failure, "") << describe(p);
   return out;
 }

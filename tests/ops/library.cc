@@ -74,7 +74,7 @@ bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::i
 }  // namespace
 
 const char* name(normgrad::Isa isa) {
-  constexpr const char* kNames[] = {"plain", "baseline", "sse4", "avx2"};
+  constexpr const char* kNames[] = {"plain", "baseline", "sse4", "avx2", "avx512"};
   return kNames[static_cast<int>(isa)];
 }
 

@@ -13,13 +13,14 @@
 namespace ops_test {
 
 inline constexpr normgrad::Isa kIsas[] = {normgrad::Isa::kPlain, normgrad::Isa::kBaseline,
-                                          normgrad::Isa::kSse4, normgrad::Isa::kAvx2};
+                                          normgrad::Isa::kSse4, normgrad::Isa::kAvx2,
+                                          normgrad::Isa::kAvx512};
 const char* name(normgrad::Isa isa);
 std::vector<normgrad::Isa> available_isas();
 
 struct RunSettings {
   int threads = 1;
-  normgrad::Isa isa = normgrad::Isa::kAvx2;  // the highest
+  normgrad::Isa isa = normgrad::Isa::kAvx512;  // the highest
   std::size_t workspace_shift_bytes = 1;
 };
 

@@ -22,7 +22,7 @@ class Properties : public testing::TestWithParam<std::tuple<Form, Format>> {
 };
 
 Outputs run(const Problem& p) {
-  Outputs out = run_library(p, {2, normgrad::Isa::kAvx2, 1});
+  Outputs out = run_library(p, {2, normgrad::Isa::kAvx512, 1});
   EXPECT_EQ(out.failure, "") << title(p);
   return out;
 }

@@ -36,7 +36,7 @@ TEST_P(SameBits, WithAnyNumberOfThreads) {
   for_examples([](const Problem& p, const Outputs& expected) {
     for (const int threads : {1, 2, 3, 7, 16}) {
       ASSERT_EQ(normgrad::set_threads(threads), threads);
-      EXPECT_EQ(first_difference(p, run_library(p, {threads, normgrad::Isa::kAvx2, 1}), expected),
+      EXPECT_EQ(first_difference(p, run_library(p, {threads, normgrad::Isa::kAvx512, 1}), expected),
                 "")
           << threads;
     }
@@ -157,7 +157,7 @@ TEST_P(SameBits, WithChannelsLastOnThreads) {
       }
       for (const int threads : {1, 2, 3, 7, 16}) {
         EXPECT_EQ(
-            first_difference(p, run_library(last, {threads, normgrad::Isa::kAvx2, 1}), expected),
+            first_difference(p, run_library(last, {threads, normgrad::Isa::kAvx512, 1}), expected),
             "")
             << threads << " threads " << describe(last);
       }
@@ -178,7 +178,7 @@ TEST_P(SameBits, WithAnyStrideOfASingleN) {
         spec.strides = {stride, 1, stride};
       }
     }
-    EXPECT_EQ(first_difference(p, run_library(strided, {2, normgrad::Isa::kAvx2, 1}),
+    EXPECT_EQ(first_difference(p, run_library(strided, {2, normgrad::Isa::kAvx512, 1}),
                                run_library(p, {1, normgrad::Isa::kPlain, 0})),
               "")
         << describe(strided);
@@ -215,8 +215,8 @@ TEST_P(SameBits, WithAnyOutputsLeftOut) {
           left += some.has(slot);
         }
         if (!p.has(chosen) || left == 0) continue;
-        EXPECT_EQ(first_difference(some, run_library(some, {2, normgrad::Isa::kAvx2, 1}), expected),
-                  "")
+        EXPECT_EQ(
+            first_difference(some, run_library(some, {2, normgrad::Isa::kAvx512, 1}), expected), "")
             << name(chosen) << (alone ? " alone" : " left out");
       }
     }
@@ -259,9 +259,11 @@ TEST(InstructionSets, EachOneOfThisProcessorTakesEffect) {
   const std::vector<normgrad::Isa> isas = available_isas();
   ASSERT_FALSE(isas.empty());
   EXPECT_EQ(isas.front(), normgrad::Isa::kPlain);
-  EXPECT_EQ(normgrad::set_isa(normgrad::Isa::kAvx2), isas.back());
+  EXPECT_EQ(normgrad::set_isa(normgrad::Isa::kAvx512), isas.back());
 #if defined(__x86_64__) && defined(NORMGRAD_HIGHWAY)
-  EXPECT_EQ(isas.size(), __builtin_cpu_supports("avx2")     ? 4u
+  EXPECT_EQ(isas.size(), __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
+                             ? 5u
+                         : __builtin_cpu_supports("avx2")   ? 4u
                          : __builtin_cpu_supports("sse4.2") ? 3u
                                                             : 2u);
 #endif

@@ -98,7 +98,7 @@ class PixelSums {
   template <bool kSplit>
   static void add_row(const RowTerms& terms, std::int64_t width, const TileMap<A>& map,
                       double* to) {
-    constexpr int kStrip = kWidth<A> == 16 ? 1 : 4;
+    constexpr int kStrip = kStripVectors;
     std::int64_t i = 0;
     if (terms.is_full) {
       for (; i + kStrip * kWidth<A> <= width; i += kStrip * kWidth<A>) {
@@ -122,8 +122,10 @@ class PixelSums {
       const T* dy = terms.dy[s] + terms.dy_at + i;
       const T* x = terms.x[s] + terms.x_at + i;
       if (kVectors > 1) {
-        cpu::prefetch(dy + terms.dy_ahead);
-        cpu::prefetch(x + terms.x_ahead);
+        unroll<kLines<T, A, kVectors>>([&](auto line) NORMGRAD_INLINE {
+          cpu::prefetch(dy + terms.dy_ahead + line * (64 / std::int64_t{sizeof(T)}));
+          cpu::prefetch(x + terms.x_ahead + line * (64 / std::int64_t{sizeof(T)}));
+        });
       }
       unroll<kVectors>([&](auto v) NORMGRAD_INLINE {
         const std::int64_t at = v * kWidth<A>;

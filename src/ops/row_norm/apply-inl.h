@@ -88,7 +88,7 @@ class RowApply {
   // about a cache line.
   template <typename B, int kRows>
   void apply_tile(const Tile<B>& tile, std::int64_t count) const {
-    constexpr int kStrip = kWidth<B> == 16 ? 1 : 4;  // the plain path's vectors are wide already
+    constexpr int kStrip = kStripVectors;
     constexpr int kLeast = kAlternates<T, B> ? 2 : 1;
     std::int64_t i = 0;
     for (; i + kStrip * kWidth<B> <= count; i += kStrip * kWidth<B>) {
@@ -113,9 +113,12 @@ class RowApply {
       const T* x_at = tile.group.x[r] + column;
       T* dx_at = tile.dx[r] + i;
       if (kStrip > 2 && tile.next != nullptr) {
-        cpu::prefetch(tile.next->dy[r] + column);
-        cpu::prefetch(tile.next->x[r] + column);
-        if (tile.fetch_dx) cpu::prefetch_to_write(tile.next->dx[r] + column);
+        unroll<kLines<T, B, kStrip>>([&](auto line) NORMGRAD_INLINE {
+          const std::int64_t at = column + line * (64 / std::int64_t{sizeof(T)});
+          cpu::prefetch(tile.next->dy[r] + at);
+          cpu::prefetch(tile.next->x[r] + at);
+          if (tile.fetch_dx) cpu::prefetch_to_write(tile.next->dx[r] + at);
+        });
       }
       Vec<B> out[kStrip];
       unroll<kStrip>([&](auto v) NORMGRAD_INLINE {
