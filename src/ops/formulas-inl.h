@@ -20,8 +20,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
-#include "cpu/target-inl.h"
+#include "cpu/vectors-inl.h"
 #include "ops/statistics.h"
 
 NORMGRAD_TARGET_BEGIN
@@ -57,6 +58,7 @@ struct LayerNormOfXHat {
   static constexpr int kRowSums = 2;
   static constexpr int kColumnSums = 2;
   static constexpr bool kComputesRstd = false;
+  static constexpr bool kMakesXHat = false;  // x_hat is what is read
 
   template <class V>
   static NORMGRAD_ALWAYS V x_hat(V x, const RowMap<V>&) {
@@ -85,8 +87,13 @@ struct LayerNormOfXHat {
 
 // LayerNorm given x, mean and rstd.
 struct LayerNormOfX : LayerNormOfXHat {
+  static constexpr bool kMakesXHat = true;
+
   template <class V>
   static NORMGRAD_ALWAYS V x_hat(V x, const RowMap<V>& map) {
+    if constexpr (std::is_same_v<V, Vec<double>>) {
+      return (x - map.mean) * map.rstd;  // a given mean has no more digits than f64
+    }
     return centred(x, map.mean, map.mean_low) * map.rstd;
   }
   template <class V>
@@ -101,6 +108,7 @@ struct RmsNorm {
   static constexpr int kRowSums = 2;
   static constexpr int kColumnSums = 1;
   static constexpr bool kComputesRstd = true;
+  static constexpr bool kMakesXHat = false;
 
   template <class V>
   static NORMGRAD_ALWAYS V x_hat(V x, const RowMap<V>&) {

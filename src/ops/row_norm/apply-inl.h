@@ -59,10 +59,12 @@ class RowApply {
       const SumsAt to =
           sums_wanted ? SumsAt{sums + tile - begin, pitch} : SumsAt{unwanted, kApplyTile};
       const Tile<B> at{group, next, map, tile, dx, to, direct};
-      if (group.rows == kGroupRows) {
-        apply_tile<B, kGroupRows>(at, count);
+      if (group.rows < kGroupRows) {
+        apply_tile<B, 0, false>(at, count);
+      } else if (kKeepsXHat<F, T> && group.kept != nullptr) {
+        apply_tile<B, kGroupRows, kKeepsXHat<F, T>>(at, count);
       } else {
-        apply_tile<B, 0>(at, count);
+        apply_tile<B, kGroupRows, false>(at, count);
       }
       if (direct || !dx_wanted) continue;
       for (int r = 0; r < group.rows; ++r) stream_copy(count, dx_tile[r], group.dx[r] + tile);
@@ -86,21 +88,21 @@ class RowApply {
 
   // `count` columns of kRows rows (0: of group.rows), in strips of 4 vectors:
   // about a cache line.
-  template <typename B, int kRows>
+  template <typename B, int kRows, bool kKept>
   void apply_tile(const Tile<B>& tile, std::int64_t count) const {
     constexpr int kStrip = kStripVectors;
     constexpr int kLeast = kAlternates<T, B> ? 2 : 1;
     std::int64_t i = 0;
     for (; i + kStrip * kWidth<B> <= count; i += kStrip * kWidth<B>) {
-      apply_strip<B, kRows, kStrip>(tile, i, Whole());
+      apply_strip<B, kRows, kKept, kStrip>(tile, i, Whole());
     }
     for (; i + kLeast * kWidth<B> <= count; i += kLeast * kWidth<B>) {
-      apply_strip<B, kRows, kLeast>(tile, i, Whole());
+      apply_strip<B, kRows, kKept, kLeast>(tile, i, Whole());
     }
-    if (i < count) apply_strip<B, kRows, kLeast>(tile, i, Part{count - i});
+    if (i < count) apply_strip<B, kRows, kKept, kLeast>(tile, i, Part{count - i});
   }
 
-  template <typename B, int kRows, int kStrip, class Size>
+  template <typename B, int kRows, bool kKept, int kStrip, class Size>
   NORMGRAD_ALWAYS void apply_strip(const Tile<B>& tile, std::int64_t i, Size size) const {
     constexpr bool kAlternating = kAlternates<T, B>;
     ColumnSums<B, kColumnSums, kStrip, kAlternating> sums;
@@ -125,7 +127,14 @@ class RowApply {
         constexpr std::int64_t kAt = kOffset<kAlternating, v, B>;
         const auto step = step_of<kAlternating, v>(size);
         const Vec<B> dy = load<B>(dy_at + kAt, step);
-        const Vec<B> x_hat = F::x_hat(load<B>(x_at + kAt, step), m);
+        const Vec<B> x_hat = [&]() NORMGRAD_INLINE {
+          if constexpr (kKept) {
+            const A* kept = tile.group.kept + r * kMostKept + column;
+            return load<B>(kept + kAt + place<B>(step));
+          } else {
+            return F::x_hat(load<B>(x_at + kAt, step), m);
+          }
+        }();
         out[v] = F::dx(dy, load_weights<B, T>(weights, column + kAt, step), x_hat, m);
         sums.part[0][v] = F::plus_weight_term(sums.part[0][v], dy, x_hat, m);
         if constexpr (kColumnSums == 2) sums.part[1][v] = sums.part[1][v] + dy;

@@ -120,6 +120,7 @@ class RowLoops {
       const std::int64_t begin = block * split_.block_rows;
       const std::int64_t end = std::min(begin + split_.block_rows, split_.rows);
       RunSums run(*this, block, 0, split_.columns);
+      alignas(64) A kept[kKeepsXHat<F, T> ? kGroupRows * kMostKept : 1];
       if (apply_.sums_wanted) run.start_block();
       for (std::int64_t run_begin = begin; run_begin < end; run_begin += kRunRows) {
         const std::int64_t run_end = std::min(run_begin + kRunRows, end);
@@ -129,6 +130,7 @@ class RowLoops {
           Group group, next;
           rows_.locate(row, end, group);
           if (row_ahead < end) rows_.locate(row_ahead, end, next);
+          if (kKeepsXHat<F, T> && split_.columns <= kMostKept) group.kept = kept;
           rows_.read_statistics(row, group);
           reduce_.reduce(group);
           apply_.apply(group, row_ahead < end ? &next : nullptr, 0, split_.columns, run.sums(),

@@ -46,7 +46,7 @@ class RowReduce {
     GroupSums sums;
     if (group.rows < kGroupRows) sums.fill(0);
     for (int r = 0; r < group.rows; ++r) {
-      const auto of_row = row_sums<B>(group.dy[r], group.x[r], spread(given, r), begin, end);
+      const auto of_row = row_sums<B>(group, r, spread(given, r), begin, end);
       for (int k = 0; k < F::kRowSums; ++k) sums[k * kGroupRows + r] = of_row[k];
     }
     return sums;
@@ -88,15 +88,32 @@ class RowReduce {
   }
 
   template <typename B>
-  NORMGRAD_ALWAYS std::array<double, F::kRowSums> row_sums(const T* dy, const T* x,
+  NORMGRAD_ALWAYS std::array<double, F::kRowSums> row_sums(const RowGroup<T>& group, int r,
                                                            const RowMap<Vec<B>>& map,
                                                            std::int64_t begin,
                                                            std::int64_t end) const {
+    if constexpr (kKeepsXHat<F, T>) {
+      if (group.kept != nullptr) {
+        A* const kept = group.kept + r * kMostKept + begin;
+        return row_sums<B>(group, r, map, begin, end,
+                           [&](std::int64_t i, auto step, Vec<B> x_hat)
+                               NORMGRAD_INLINE { store(x_hat, kept + i + place<B>(step)); });
+      }
+    }
+    return row_sums<B>(group, r, map, begin, end, [](auto...) NORMGRAD_INLINE {});
+  }
+  template <typename B, class Keep>
+  NORMGRAD_ALWAYS std::array<double, F::kRowSums> row_sums(const RowGroup<T>& group, int r,
+                                                           const RowMap<Vec<B>>& map,
+                                                           std::int64_t begin, std::int64_t end,
+                                                           Keep&& keep) const {
+    const T *dy = group.dy[r] + begin, *x = group.x[r] + begin;
     const A* w = weights;
     Sums<B, F::kRowSums, kAlternates<T, B>> sums;
     sums.walk(end - begin, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-      return F::row_terms(load<B>(dy + begin + i, step), load_weights<B, T>(w, begin + i, step),
-                          F::x_hat(load<B>(x + begin + i, step), map));
+      const Vec<B> x_hat = F::x_hat(load<B>(x + i, step), map);
+      keep(i, step, x_hat);
+      return F::row_terms(load<B>(dy + i, step), load_weights<B, T>(w, begin + i, step), x_hat);
     });
     return sums.finish();
   }
