@@ -86,6 +86,7 @@ use_ccache() {
   command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   export CCACHE_SLOPPINESS=pch_defines,time_macros  # as it asks for where headers are precompiled
+  export CCACHE_IGNOREOPTIONS='-ffile-prefix-map=*'  # it takes out where a build is, and so differs between builds alike
 }
 configure() {
   use_ccache
