@@ -2,6 +2,7 @@
 
 import copy
 import os
+import shutil
 import subprocess
 import sys
 
@@ -272,3 +273,54 @@ raise SystemExit(os.waitpid(child, 0)[1])
 """
     # One thread, as DataLoader's workers have: torch's own OpenMP does not survive a fork either.
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+
+# Stands before dlsym, and so before what is found in torch: the first native_batch_norm is not registered.
+FAILING_ONCE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <string.h>
+static int (*real_impl)(void*, const char*, void*, uint64_t);
+static int failed = 0;
+static int impl(void* library, const char* op, void* kernel, uint64_t version) {
+  if (!failed && strcmp(op, "native_batch_norm") == 0) return failed = 1;
+  return real_impl(library, op, kernel, version);
+}
+void* dlsym(void* handle, const char* name) {
+  static void* (*real)(void*, const char*);
+  if (!real) *(void**)&real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+  if (!real) *(void**)&real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+  if (!real) *(void**)&real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");
+  void* found = real(handle, name);
+  if (strcmp(name, "torch_library_impl") != 0) return found;
+  *(void**)&real_impl = found;
+  return (void*)impl;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_what_could_not_be_enabled_is_not_half_enabled(tmp_path):
+    (tmp_path / "failing.c").write_text(FAILING_ONCE)
+    library = tmp_path / "failing.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "failing.c", "-ldl"], check=True)
+    code = """
+import torch, normgrad.torch as ng
+x = torch.randn(4, 6)
+def statistics():
+    return {torch.ops.aten.native_layer_norm(x, [6], None, None, 1e-5)[1].dtype,
+            torch.ops.aten.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)[1].dtype}
+try:
+    ng.enable()
+except RuntimeError as error:
+    assert "native_batch_norm" in str(error), error
+else:
+    raise SystemExit("nothing has failed")
+assert not ng.is_enabled() and statistics() == {torch.float32}, statistics()
+ng.enable()
+assert ng.is_enabled() and statistics() == {torch.float64}, statistics()
+ng.disable()
+assert statistics() == {torch.float32}, statistics()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, env={**os.environ, "LD_PRELOAD": str(library)})
