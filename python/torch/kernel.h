@@ -3,6 +3,7 @@
 #define NORMGRAD_PYTHON_TORCH_KERNEL_H
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 
@@ -45,6 +46,9 @@ inline void raise(Status status) {
 
 template <class Problem, class Data>
 void compute(const Problem& problem, const Data& data) {
+  // torch.set_num_threads is for all threads, but reaches one, and its OpenMP, when torch first asks for the number there.
+  std::uint32_t threads = 0;
+  check(shim().get_num_threads(&threads), "give its number of threads");
   Plan plan;
   raise(make_plan(problem, &plan));
   const Workspace workspace(plan.workspace_bytes);

@@ -277,6 +277,32 @@ for threads in (1, 2, 3):
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+def test_threads_follow_torch_in_other_threads():
+    """torch's number reaches a thread when something of torch's own first asks for it there."""
+    code = """
+import threading, torch, normgrad, normgrad.torch as ng
+import torch.nn.functional as F
+x, w, seen = torch.randn(64, 8), torch.ones(64), []
+calls = {
+    "layer_norm": lambda: F.layer_norm(x, (8,)),
+    "batch_norm": lambda: F.batch_norm(x.T, w, w),
+    "functional": lambda: ng.functional.rms_norm(x, (8,)),
+}
+def work(name, threads):
+    calls[name]()
+    seen.append((name, threads, normgrad.get_num_threads()))
+ng.enable()
+for threads in (1, 3, 5):
+    torch.set_num_threads(threads)
+    for name in calls:
+        thread = threading.Thread(target=work, args=(name, threads))
+        thread.start()
+        thread.join()
+assert len(seen) == 9 and all(wanted == got for _, wanted, got in seen), seen
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
 def test_one_openmp_runtime():
     code = """
 import torch, normgrad.torch
