@@ -88,6 +88,18 @@ def test_rms_norm(way, layout, parameters, data, request):
     check(got, exact, (data, data, parameters), data)
 
 
+@pytest.mark.parametrize("data,parameters", [(d, p) for d in (*DTYPES, "float64") for p in (*DTYPES, "float64") if d != p])
+def test_rms_norm_takes_every_type_of_weight_that_torchs_does(data, parameters):
+    types = {**DTYPES, "float64": torch.float64}
+    x, dy = (torch.randn(5, 8).to(types[data]) for _ in range(2))
+    own, ours = nn.RMSNorm(8, dtype=types[parameters]), ng.RMSNorm(8, dtype=types[parameters])
+    expected, got = (run(lambda x, w: m(x), dy, x.requires_grad_(), m.weight) for m in (own, ours))
+    for g, e in zip(got, expected):
+        assert g.dtype == e.dtype
+        torch.testing.assert_close(g, e)  # what the type of the result resolves
+    assert torch.equal(got[0], ng.functional.rms_norm(x, (8,), ours.weight))
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("layout", ["packed", "gaps", "columns", "channels_last"])
 @pytest.mark.parametrize("data,parameters", MIXTURES)
@@ -337,6 +349,8 @@ REFUSALS = [
     (lambda x: torch.ops.normgrad.batch_norm_stats(x[0, 0], 1e-5), "input has shape (8), but must have rank 2 to 8"),
     (lambda x: ng.functional.batch_norm(x[:1, :, :1], None, None, training=True), "Expected more than 1 value"),
     (lambda x: torch.ops.normgrad.native_layer_norm(x, [4, 4, 6, 8], None, None, 1e-5), "must end with normalized_shape"),
+    (lambda x: ng.functional.batch_norm(x, None, None), "running_mean must be defined in evaluation mode"),
+    (lambda x: ng.functional.batch_norm(x, torch.zeros(6), None), "running_var must be defined in evaluation mode"),
 ]
 
 
