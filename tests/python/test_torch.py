@@ -270,13 +270,41 @@ def test_unmodified_model_with_enable():
     assert losses(net) == expected
 
 
-def test_autocast():
-    torch.manual_seed(0)
-    net = ng.convert(Net())
+@pytest.mark.parametrize("data", ["bfloat16", "float32"])
+@pytest.mark.parametrize("norm", [nn.LayerNorm(6), nn.RMSNorm(6, eps=1e-5), nn.BatchNorm1d(6)], ids=lambda m: type(m).__name__)
+def test_autocast(norm, data):
+    """Types as torch's own module has them; values of a module alone within the bound."""
+    x, dy = tensors(data, (64, 6), (64, 6))
+    w, b = tensors("float32", 6, 6, seed=2)
+    norm.weight.data = w.detach()
+    if (biased := not isinstance(norm, nn.RMSNorm)):
+        norm.bias.data = b.detach()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        y = net(torch.randn(8, 3, 9, 9))
-        y.float().square().sum().backward()
-    assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
+        own, got = (run(lambda x, *_: m(x), dy.detach(), x, *m.parameters()) for m in (norm, ng.convert(copy.deepcopy(norm))))
+    assert [t.dtype for t in got] == [t.dtype for t in own]
+    rows = (0,) if isinstance(norm, nn.BatchNorm1d) else (1,)
+    exact = Exact(*wide(x, w), wide(b)[0] if biased else 0.0, wide(dy)[0], rows, 1e-5, centred=biased, parameter_axes=0)
+    check(got, exact, (data, data, "float32", "float32"), data)
+
+
+def test_autocast_of_a_model():
+    """Where torch's convolution rounds to bfloat16: no farther from float64 than twice what torch's own modules are."""
+    torch.manual_seed(0)
+    net, x = Net(), torch.randn(8, 3, 9, 9)
+    net.conv = nn.Conv2d(3, 6, 3, bias=False)  # of which BatchNorm leaves nothing but rounding
+
+    def results(net, x, **autocast):
+        with torch.autocast("cpu", dtype=torch.bfloat16, **autocast):
+            y = net(x)
+            (y.to(x.dtype) * torch.linspace(-1, 1, 6, dtype=x.dtype)).square().sum().backward()
+        return [y.detach(), *(p.grad for p in net.parameters())]
+
+    own, got = results(copy.deepcopy(net), x), results(ng.convert(copy.deepcopy(net)), x)
+    exact = results(copy.deepcopy(net).double(), x.double(), enabled=False)
+    assert len(got) == len(own) == len(exact)
+    for g, s, e in zip(got, own, exact):
+        assert g.dtype == s.dtype
+        assert (g - e).norm() <= 2 * (s - e).norm()
 
 
 def test_threads_follow_torch():
