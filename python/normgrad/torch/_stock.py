@@ -105,12 +105,11 @@ def _elemt(x, weight, bias, mean, invstd, eps):
 def _reduce(dy, x, mean, invstd, weight, sums, dw_wanted, db_wanted):
     sum_dy = dy.sum(_others(x))
     sum_dy_xmu = (dy * (x - _per_channel(mean, x))).sum(_others(x))
-    none = None
     return (
-        sum_dy if sums else none,
-        sum_dy_xmu if sums else none,
-        sum_dy_xmu * invstd if dw_wanted else none,
-        sum_dy.clone() if db_wanted else none,
+        sum_dy if sums else None,
+        sum_dy_xmu if sums else None,
+        sum_dy_xmu * invstd if dw_wanted else None,
+        sum_dy.clone() if db_wanted else None,
     )
 
 
