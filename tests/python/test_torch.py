@@ -368,6 +368,20 @@ def test_bits_do_not_depend_on_threads(enabled):
         assert all(torch.equal(a, e) for a, e in zip(other, results[0]))
 
 
+def layer_norm_gradients(x, mean):
+    return torch.ops.normgrad.native_layer_norm_backward(x, x, [8], mean, mean + 1, torch.ones(8), None, [True, True, False])
+
+
+def test_statistics_of_another_shape():
+    """torch's own takes those of all rows in one dimension, however the input lies."""
+    x, statistic = torch.randn(4, 6, 8), torch.linspace(-1, 1, 24).double()
+    expected = layer_norm_gradients(x, statistic.reshape(4, 6, 1))
+    for lay in LAYOUTS.values():
+        for shape in ((24,), (4, 6), (4, 6, 1), (2, 12), (24, 1, 1, 1)):
+            got = layer_norm_gradients(lay(x), statistic.reshape(shape))
+            assert all(torch.equal(g, e) for g, e in zip(got[:2], expected))
+
+
 REFUSALS = [
     (lambda x: ng.functional.layer_norm(x, (7,)), "must end with normalized_shape"),
     (lambda x: ng.functional.layer_norm(x, ()), "must not be empty"),
@@ -379,6 +393,8 @@ REFUSALS = [
     (lambda x: torch.ops.normgrad.native_layer_norm(x, [4, 4, 6, 8], None, None, 1e-5), "must end with normalized_shape"),
     (lambda x: ng.functional.batch_norm(x, None, None), "running_mean must be defined in evaluation mode"),
     (lambda x: ng.functional.batch_norm(x, torch.zeros(6), None), "running_var must be defined in evaluation mode"),
+    (lambda x: layer_norm_gradients(x, torch.ones(23).double()), "mean has shape (23)"),
+    (lambda x: layer_norm_gradients(F.pad(x, (0, 1))[..., :8], torch.ones(23).double()), "mean has shape (23)"),
 ]
 
 
