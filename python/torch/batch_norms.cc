@@ -1,4 +1,5 @@
 // BatchNorm and SyncBatchNorm for torch.
+#include <algorithm>
 #include <iterator>
 
 #include "normgrad/batch_norm.h"
@@ -110,6 +111,25 @@ struct BatchNorms {
     stack[2] = dw.release(), stack[3] = db.release();
   }
 };
+
+// aten's with one count for all parts.
+void gather_stats_of_equal_parts(Value* stack, std::uint64_t arguments, std::uint64_t results) {
+  try {
+    std::int64_t rank = 0, *sizes = nullptr;
+    const auto mean = reinterpret_cast<TensorHandle>(stack[1]);
+    check(shim().get_dim(mean, &rank) | shim().get_sizes(mean, &sizes), "describe a tensor");
+    TorchTensor counts = new_vector(DataType::kF64, rank > 0 ? sizes[0] : 0);
+    std::fill_n(static_cast<double*>(counts.data()), counts.elements(),
+                static_cast<double>(static_cast<std::int64_t>(stack[7])));
+    stack[7] = counts.release();
+  } catch (...) {
+    Arguments in(stack);
+    for (int i = 0; i < 3; ++i) in.tensor();
+    for (int i = 0; i < 2; ++i) in.optional_tensor();
+    throw;
+  }
+  gather_stats_with_counts(stack, arguments, results);
+}
 
 void batch_norm_elemt(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_batch_norm_elemt", stack)) return;
@@ -284,6 +304,7 @@ constexpr Registration kBoth[] = {
 constexpr Registration kOfAten[] = {
     {"native_batch_norm", native_batch_norm},
     {"batch_norm_stats", BatchNorms<DataType::kF32>::stats},
+    {"batch_norm_gather_stats", gather_stats_of_equal_parts},
     {"batch_norm_gather_stats_with_counts", gather_stats_with_counts},
     {"batch_norm_backward_reduce", BatchNorms<DataType::kF32>::reduce},
 };

@@ -290,6 +290,9 @@ REFUSED = {
     "batch_norm, backward of elements": lambda x, w, b, s: torch.ops.aten.batch_norm_backward_elemt(
         x, x[:1, :, :1].expand(2, 6, GIGANTIC), w, w, w, b, b, b
     ),
+    "gather": lambda x, w, b, s: torch.ops.aten.batch_norm_gather_stats(
+        x, s[:1].expand(GIGANTIC, 6), s, w, b, 0.1, 1e-5, 3
+    ),
     "ours, gigantic": lambda x, w, b, s: torch.ops.normgrad.batch_norm_inference(
         x[:1, :, :1].expand(2, 6, GIGANTIC), w, b, w, w, 1e-5
     ),
@@ -346,6 +349,12 @@ def test_counts_that_lie_apart(dtype):
         else:
             with pytest.raises(RuntimeError, match="counts is .*but must be f16, bf16, f32 or f64"):
                 gathered(counts)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_one_count_for_all_parts(dtype):
+    for got, expected in zip(gathered(4, dtype), gathered(torch.tensor([4.0, 4.0]), dtype)):
+        assert torch.equal(got, expected) and got.dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.complex64, torch.float8_e4m3fn], ids=str)
