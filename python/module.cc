@@ -104,7 +104,7 @@ nb::tuple rms_norm_backward(Object dy_, Object x_, Object rstd_, Object weight, 
   return nb::make_tuple(dx.object, dw.object);
 }
 
-// In evaluation the running statistics are the given ones, and what is returned of them is what was used.
+// In training the running statistics are updated where they lie; in evaluation x is normalized with them, and y is all there is.
 nb::tuple batch_norm(Object x_, Object weight, Object bias, Object running_mean, Object running_var,
                      bool training, double momentum, double eps, int channel_axis, Object out) {
   const Array x = required("x", x_), w = input("weight", weight), b = input("bias", bias);

@@ -1,4 +1,5 @@
 // BatchNorm and SyncBatchNorm for torch.
+#include <algorithm>
 #include <iterator>
 
 #include "normgrad/batch_norm.h"
@@ -10,25 +11,6 @@
 namespace normgrad::python {
 namespace {
 
-struct Parts {
-  const TorchTensor &mean, &rstd, &counts;
-  double eps;
-};
-void gather(const Parts& parts, const TorchTensor& mean_all, const TorchTensor& rstd_all,
-            const TorchTensor& running_mean, const TorchTensor& running_var, double momentum) {
-  BatchNormGatherStats problem;
-  problem.mean_all = described("mean_all", mean_all);
-  problem.rstd_all = described("invstd_all", rstd_all);
-  problem.running_mean = described("running_mean", running_mean);
-  problem.running_var = described("running_var", running_var);
-  problem.mean = described("mean", parts.mean), problem.rstd = described("invstd", parts.rstd);
-  problem.counts = described_as_vector("counts", parts.counts);
-  problem.eps = parts.eps, problem.momentum = momentum;
-  compute(problem, BatchNormGatherStatsData{mean_all.data(), rstd_all.data(), running_mean.data(),
-                                            running_var.data(), parts.mean.data(),
-                                            parts.rstd.data(), parts.counts.data()});
-}
-
 // aten's, which updates running statistics.
 void gather_stats_with_counts(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_batch_norm_gather_stats_with_counts", stack)) return;
@@ -37,52 +19,55 @@ void gather_stats_with_counts(Value* stack, std::uint64_t, std::uint64_t) {
                     running_mean = in.optional_tensor(), running_var = in.optional_tensor();
   const double momentum = in.number(), eps = in.number();
   const TorchTensor counts = in.tensor().contiguous();
-  const std::int64_t channels = mean.rank() > 1 ? mean.size(1) : 0;
+  const std::int64_t channels = mean.channels();
   TorchTensor mean_all = new_vector(DataType::kF32, channels),
               rstd_all = new_vector(DataType::kF32, channels);
-  gather({mean, rstd, counts, eps}, mean_all, rstd_all, running_mean, running_var, momentum);
+  BatchNormGatherStats problem;
+  problem.mean_all = described("mean_all", mean_all);
+  problem.rstd_all = described("invstd_all", rstd_all);
+  problem.running_mean = described("running_mean", running_mean);
+  problem.running_var = described("running_var", running_var);
+  problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
+  problem.counts = described_as_vector("counts", counts);
+  problem.eps = eps, problem.momentum = momentum;
+  compute(problem,
+          BatchNormGatherStatsData{mean_all.data(), rstd_all.data(), running_mean.data(),
+                                   running_var.data(), mean.data(), rstd.data(), counts.data()});
   stack[0] = mean_all.release(), stack[1] = rstd_all.release();
-}
-
-// Ours, which has no side effect: also the unbiased variance, a running one that takes all of the new and none of the old.
-void gather_stats(Value* stack, std::uint64_t, std::uint64_t) {
-  if (left_to_torch("normgrad::stock_gather_stats", stack)) return;
-  Arguments in(stack);
-  const TorchTensor x = in.tensor(), mean = in.tensor(), rstd = in.tensor();
-  const double eps = in.number();
-  const TorchTensor counts = in.tensor().contiguous();
-  const std::int64_t channels = mean.rank() > 1 ? mean.size(1) : 0;
-  TorchTensor mean_all = new_vector(DataType::kF64, channels),
-              rstd_all = new_vector(DataType::kF64, channels),
-              var = new_vector(DataType::kF64, channels);
-  var.zero();
-  gather({mean, rstd, counts, eps}, mean_all, rstd_all, {}, var, 1.0);
-  stack[0] = mean_all.release(), stack[1] = rstd_all.release(), stack[2] = var.release();
 }
 
 // What statistics are handed out in. f64 keeps all there is; between processes, torch's own SyncBatchNorm mixes them with
 // tensors of its own making, which are f32.
 template <DataType kStatistics>
 struct BatchNorms {
-  static std::int64_t channels(const TorchTensor& x) { return x.rank() > 1 ? x.size(1) : 0; }
   static TorchTensor statistic(const TorchTensor& x) {
-    return new_vector(kStatistics, channels(x));
+    return new_vector(kStatistics, x.channels());
   }
 
+  // Ours also hands out the biased variance: far below eps, rstd has no digit of it.
+  static constexpr bool kWithVar = kStatistics == DataType::kF64;
+
   static void stats(Value* stack, std::uint64_t, std::uint64_t) {
-    if (left_to_torch("normgrad::stock_batch_norm_stats", stack)) return;
+    if (left_to_torch(kWithVar ? "normgrad::stock_batch_norm_stats_and_var"
+                               : "normgrad::stock_batch_norm_stats",
+                      stack)) {
+      return;
+    }
     Arguments in(stack);
     const TorchTensor x = in.tensor().of_few_dims();
     const double eps = in.number();
-    TorchTensor mean = statistic(x), rstd = statistic(x);
+    TorchTensor mean = statistic(x), rstd = statistic(x),
+                var = kWithVar ? statistic(x) : TorchTensor();
     BatchNorm problem;
     problem.x = described("input", x);
     problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
+    problem.var = described("var", var);
     problem.eps = eps;
     BatchNormData data;
-    data.x = x.data(), data.mean = mean.data(), data.rstd = rstd.data();
+    data.x = x.data(), data.mean = mean.data(), data.rstd = rstd.data(), data.var = var.data();
     compute(problem, data);
     stack[0] = mean.release(), stack[1] = rstd.release();
+    if (kWithVar) stack[2] = var.release();
   }
 
   static void reduce(Value* stack, std::uint64_t, std::uint64_t) {
@@ -94,8 +79,8 @@ struct BatchNorms {
     TorchTensor sum_dy = sums ? statistic(x) : TorchTensor(),
                 sum_dy_xmu = sums ? statistic(x) : TorchTensor();
     const DataType type = w.present() ? w.dtype() : kStatistics;
-    TorchTensor dw = dw_wanted ? new_vector(type, channels(x)) : TorchTensor(),
-                db = db_wanted ? new_vector(type, channels(x)) : TorchTensor();
+    TorchTensor dw = dw_wanted ? new_vector(type, x.channels()) : TorchTensor(),
+                db = db_wanted ? new_vector(type, x.channels()) : TorchTensor();
     BatchNormBackward problem;
     problem.sum_dy = described("sum_dy", sum_dy);
     problem.sum_dy_xmu = described("sum_dy_xmu", sum_dy_xmu);
@@ -112,11 +97,32 @@ struct BatchNorms {
   }
 };
 
+// aten's with one count for all parts.
+void gather_stats_of_equal_parts(Value* stack, std::uint64_t arguments, std::uint64_t results) {
+  try {
+    std::int64_t rank = 0, *sizes = nullptr;
+    const auto mean = reinterpret_cast<TensorHandle>(stack[1]);
+    check(shim().get_dim(mean, &rank) | shim().get_sizes(mean, &sizes), "describe a tensor");
+    TorchTensor counts = new_vector(DataType::kF64, rank > 0 ? sizes[0] : 0);
+    std::fill_n(static_cast<double*>(counts.data()), counts.elements(),
+                static_cast<double>(static_cast<std::int64_t>(stack[7])));
+    stack[7] = counts.release();
+  } catch (...) {
+    Arguments in(stack);
+    for (int i = 0; i < 3; ++i) in.tensor();
+    for (int i = 0; i < 2; ++i) in.optional_tensor();
+    throw;
+  }
+  gather_stats_with_counts(stack, arguments, results);
+}
+
 void batch_norm_elemt(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_batch_norm_elemt", stack)) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor(),
-                    mean = in.tensor(), rstd = in.tensor();
+  TorchTensor x = in.tensor();
+  const TorchTensor w = in.optional_tensor(), b = in.optional_tensor(), mean = in.tensor(),
+                    rstd = in.tensor();
+  x = std::move(x).in_order();
   TorchTensor y = x.like();
   BatchNorm problem;
   problem.y = described("output", y), problem.x = described("input", x);
@@ -133,9 +139,10 @@ void batch_norm_elemt(Value* stack, std::uint64_t, std::uint64_t) {
 void batch_norm_backward_elemt(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_batch_norm_backward_elemt", stack)) return;
   Arguments in(stack);
-  const TorchTensor dy = in.tensor().in_order(), x = in.tensor().in_order(), mean = in.tensor(),
-                    rstd = in.tensor(), w = in.optional_tensor(), sum_dy = in.tensor(),
-                    sum_dy_xmu = in.tensor(), counts = in.tensor();
+  TorchTensor dy = in.tensor(), x = in.tensor();
+  const TorchTensor mean = in.tensor(), rstd = in.tensor(), w = in.optional_tensor(),
+                    sum_dy = in.tensor(), sum_dy_xmu = in.tensor(), counts = in.tensor();
+  dy = std::move(dy).in_order(), x = std::move(x).in_order();
   TorchTensor dx = x.like();
   BatchNormElemtBackward problem;
   problem.dx = described("grad_input", dx);
@@ -173,10 +180,8 @@ struct Normalized {
 Normalized normalized_with_batch(const TorchTensor& x, const TorchTensor& w, const TorchTensor& b,
                                  const TorchTensor& running_mean, const TorchTensor& running_var,
                                  double momentum, double eps, bool var_wanted) {
-  const std::int64_t channels = x.rank() > 1 ? x.size(1) : 0;
-  Normalized out{
-      x.like(), new_vector(DataType::kF64, channels), new_vector(DataType::kF64, channels), {}};
-  if (var_wanted) out.var = new_vector(DataType::kF64, channels);
+  const auto statistic = [&] { return new_vector(DataType::kF64, x.channels()); };
+  Normalized out{x.like(), statistic(), statistic(), var_wanted ? statistic() : TorchTensor()};
   BatchNorm problem;
   problem.y = described("output", out.y), problem.x = described("input", x);
   problem.w = described("weight", w), problem.b = described("bias", b);
@@ -196,57 +201,65 @@ Normalized normalized_with_batch(const TorchTensor& x, const TorchTensor& w, con
 void native_batch_norm(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_native_batch_norm", stack, in_forward_mode())) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor(),
+  TorchTensor x = in.tensor();
+  const TorchTensor w = in.optional_tensor(), b = in.optional_tensor(),
                     running_mean = in.optional_tensor(), running_var = in.optional_tensor();
   const bool training = in.flag();
   const double momentum = in.number(), eps = in.number();
+  x = std::move(x).in_order();
   if (training) {
     Normalized out =
         normalized_with_batch(x, w, b, running_mean, running_var, momentum, eps, false);
     stack[0] = out.y.release(), stack[1] = out.mean.release(), stack[2] = out.rstd.release();
     return;
   }
-  stack[0] = normalized_with_running(x, w, b, running_mean, running_var, eps).release();
-  stack[1] = new_vector(DataType::kF64, 0).release();
-  stack[2] = new_vector(DataType::kF64, 0).release();
+  TorchTensor y = normalized_with_running(x, w, b, running_mean, running_var, eps),
+              mean = new_vector(DataType::kF64, 0), rstd = new_vector(DataType::kF64, 0);
+  stack[0] = y.release(), stack[1] = mean.release(), stack[2] = rstd.release();
 }
 
 // Ours, which have no side effects.
 void batch_norm_training(Value* stack, std::uint64_t, std::uint64_t) {
-  refuse_forward_mode();
-  if (left_to_torch("normgrad::stock_batch_norm_training", stack)) return;
+  const bool refused = in_forward_mode();
+  if (!refused && left_to_torch("normgrad::stock_batch_norm_training", stack)) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor();
+  TorchTensor x = in.tensor();
+  const TorchTensor w = in.optional_tensor(), b = in.optional_tensor();
   const double eps = in.number();
+  if (refused) refuse_forward_mode();
+  x = std::move(x).in_order();
   Normalized out = normalized_with_batch(x, w, b, {}, {}, 0, eps, true);
   stack[0] = out.y.release(), stack[1] = out.mean.release();
   stack[2] = out.rstd.release(), stack[3] = out.var.release();
 }
 void batch_norm_inference(Value* stack, std::uint64_t, std::uint64_t) {
-  refuse_forward_mode();
-  if (left_to_torch("normgrad::stock_batch_norm_inference", stack)) return;
+  const bool refused = in_forward_mode();
+  if (!refused && left_to_torch("normgrad::stock_batch_norm_inference", stack)) return;
   Arguments in(stack);
-  const TorchTensor x = in.tensor().in_order(), w = in.optional_tensor(), b = in.optional_tensor(),
-                    mean = in.optional_tensor(), var = in.optional_tensor();
+  TorchTensor x = in.tensor();
+  const TorchTensor w = in.optional_tensor(), b = in.optional_tensor(), mean = in.optional_tensor(),
+                    var = in.optional_tensor();
   const double eps = in.number();
+  if (refused) refuse_forward_mode();
+  x = std::move(x).in_order();
   stack[0] = normalized_with_running(x, w, b, mean, var, eps).release();
 }
 
 void native_batch_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   if (left_to_torch("normgrad::stock_native_batch_norm_backward", stack)) return;
   Arguments in(stack);
-  const TorchTensor dy = in.tensor().in_order(), x = in.tensor().in_order(),
-                    w = in.optional_tensor(), running_mean = in.optional_tensor(),
+  TorchTensor dy = in.tensor(), x = in.tensor();
+  const TorchTensor w = in.optional_tensor(), running_mean = in.optional_tensor(),
                     running_var = in.optional_tensor(), mean = in.optional_tensor(),
                     rstd = in.optional_tensor();
   const bool training = in.flag();
   const double eps = in.number();
   const Arguments::Flags wanted = in.flags();
-  const std::int64_t channels = x.rank() > 1 ? x.size(1) : 0;
+  dy = std::move(dy).in_order(), x = std::move(x).in_order();
   const DataType type = w.present() ? w.dtype() : x.dtype();
   TorchTensor dx = wanted.at[0] ? x.like() : TorchTensor(),
-              dw = wanted.at[1] ? new_vector(type, channels) : TorchTensor(),
-              db = wanted.at[2] ? new_vector(type, channels) : TorchTensor();
+              dw = wanted.at[1] ? new_vector(type, x.channels()) : TorchTensor(),
+              db = wanted.at[2] ? new_vector(type, x.channels()) : TorchTensor();
   BatchNormBackward problem;
   BatchNormBackwardData data;
   problem.dx = described("grad_input", dx);
@@ -276,6 +289,7 @@ constexpr Registration kBoth[] = {
 constexpr Registration kOfAten[] = {
     {"native_batch_norm", native_batch_norm},
     {"batch_norm_stats", BatchNorms<DataType::kF32>::stats},
+    {"batch_norm_gather_stats", gather_stats_of_equal_parts},
     {"batch_norm_gather_stats_with_counts", gather_stats_with_counts},
     {"batch_norm_backward_reduce", BatchNorms<DataType::kF32>::reduce},
 };
@@ -283,7 +297,6 @@ constexpr Registration kOfNormgrad[] = {
     {"batch_norm_training", batch_norm_training},
     {"batch_norm_inference", batch_norm_inference},
     {"batch_norm_stats", BatchNorms<DataType::kF64>::stats},
-    {"gather_stats", gather_stats},
     {"batch_norm_backward_reduce", BatchNorms<DataType::kF64>::reduce},
 };
 

@@ -3,6 +3,7 @@
 #define NORMGRAD_PYTHON_TORCH_KERNEL_H
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 
@@ -45,6 +46,9 @@ inline void raise(Status status) {
 
 template <class Problem, class Data>
 void compute(const Problem& problem, const Data& data) {
+  // torch.set_num_threads is for all threads, but reaches one, and its OpenMP, when torch first asks for the number there.
+  std::uint32_t threads = 0;
+  check(shim().get_num_threads(&threads), "give its number of threads");
   Plan plan;
   raise(make_plan(problem, &plan));
   const Workspace workspace(plan.workspace_bytes);
@@ -53,9 +57,11 @@ void compute(const Problem& problem, const Data& data) {
 
 inline bool is_ours(Value tensor) {
   std::int32_t type = 0;
+  std::int64_t dims = 0;
   const Shim& torch = shim();
-  if (torch.get_dtype(reinterpret_cast<TensorHandle>(tensor), &type) != 0) return false;
-  return type == torch.f32 || type == torch.bf16 || type == torch.f16;
+  const auto handle = reinterpret_cast<TensorHandle>(tensor);
+  if ((torch.get_dtype(handle, &type) | torch.get_dim(handle, &dims)) != 0) return false;
+  return dims <= kMostDims && (type == torch.f32 || type == torch.bf16 || type == torch.f16);
 }
 
 // Forward-mode differentiation takes the statistics that a kernel returns for tensors of the input's type, so that tangents
@@ -65,9 +71,9 @@ inline bool in_forward_mode() {
   return level != nullptr && level(0) != nullptr;
 }
 
-// Operators from outside torch have no rule for tangents, which would be lost without a word.
-inline void refuse_forward_mode() {
-  if (!in_forward_mode()) return;
+// Operators from outside torch have no rule for tangents, which would be lost without a word. To be called when the arguments
+// have been read.
+[[noreturn]] inline void refuse_forward_mode() {
   throw std::runtime_error(
       "normgrad: forward-mode differentiation is not supported; use torch's own operators for it");
 }

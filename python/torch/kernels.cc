@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "torch/kernel.h"
@@ -25,18 +26,21 @@ void take_kernels_out(const std::string& space) {
 
 void put_kernels_in(const std::string& space) {
   if (libraries().count(space) != 0) return;
-  LibraryHandle library = nullptr;
-  check(shim().library_init_impl(space.c_str(), "CPU", "normgrad", 0, &library), "open a library");
-  libraries()[space] = library;
+  LibraryHandle opened = nullptr;
+  check(shim().library_init_impl(space.c_str(), "CPU", "normgrad", 0, &opened), "open a library");
+  const auto close = [](LibraryHandle library) { shim().delete_library_object(library); };
+  std::unique_ptr<OpaqueLibrary, decltype(close)> library(opened, close);
   const bool is_aten = space == "aten";
   for (const Kernels& kernels :
        {row_norms(), batch_norms(), is_aten ? row_norms_of_aten() : row_norms_of_normgrad(),
         is_aten ? batch_norms_of_aten() : batch_norms_of_normgrad()}) {
     for (std::size_t i = 0; i < kernels.count; ++i) {
       const auto& [op, kernel] = kernels.begin[i];
-      check(shim().library_impl(library, op, kernel, kInterface), op);
+      check(shim().library_impl(library.get(), op, kernel, kInterface), op);
     }
   }
+  libraries()[space] = library.get();
+  library.release();
 }
 
 }  // namespace

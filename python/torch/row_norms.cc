@@ -1,4 +1,5 @@
 // LayerNorm and RMSNorm for torch.
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <stdexcept>
@@ -15,15 +16,23 @@ namespace {
 
 std::string text(const Arguments::Numbers& numbers) {
   std::string out = "(";
-  for (int i = 0; i < numbers.count; ++i) {
+  for (int i = 0; i < std::min(numbers.count, kMostDims); ++i) {
     out += (i > 0 ? ", " : "") + std::to_string(numbers.at[i]);
   }
-  return out + ")";
+  return out + (numbers.count > kMostDims ? ", ...)" : ")");
 }
 std::string text(const TorchTensor& tensor) {
   Arguments::Numbers sizes{tensor.rank(), {}};
-  for (int d = 0; d < sizes.count; ++d) sizes.at[d] = tensor.size(d);
+  for (int d = 0; d < std::min(sizes.count, kMostDims); ++d) sizes.at[d] = tensor.size(d);
   return text(sizes);
+}
+
+void check_same_shape(const TorchTensor& dy, const TorchTensor& x) {
+  bool same = dy.rank() == x.rank();
+  for (int d = 0; same && d < x.rank(); ++d) same = dy.size(d) == x.size(d);
+  if (same) return;
+  throw std::runtime_error("grad_output has shape " + text(dy) + ", but must have that of input, " +
+                           text(x));
 }
 
 // The row norms: big tensors as rows, all in one way.
@@ -34,7 +43,7 @@ struct Rows {
 
   explicit Rows(const Arguments::Numbers& shape) : normalized(shape), columns(shape.count) {}
 
-  // To be called for each big tensor before any is described.
+  // To be called for each big tensor, all of one shape, before any is described.
   TorchTensor take(TorchTensor tensor) {
     if (columns < 1 || columns > tensor.rank() || !ends_with_normalized(tensor)) {
       throw std::runtime_error("the input has shape " + text(tensor) +
@@ -66,25 +75,29 @@ struct Rows {
   }
   // A statistic: the leading dims, then ones, as torch has them.
   TorchTensor statistic(const TorchTensor& x) const {
-    std::int64_t sizes[64];
+    std::int64_t sizes[kMostDims];
     for (int d = 0; d < x.rank(); ++d) sizes[d] = d < x.rank() - columns ? x.size(d) : 1;
     return new_tensor(DataType::kF64, sizes, x.rank());
   }
+  // One of x that is row-major, in whatever dimensions: torch takes those of all rows in one also.
   Tensor described_statistic(const char* name, const TorchTensor& statistic,
                              const TorchTensor& x) const {
     Tensor out;
-    const int leading = x.rank() - columns;
     out.dtype = statistic.dtype();
     out.name = name;
-    out.rank = flat ? 1 : leading;
-    if (flat) {
+    const int leading = x.rank() - columns;
+    std::int64_t rows = 1;
+    for (int d = 0; d < leading; ++d) rows *= x.size(d);
+    if (flat || statistic.elements() != rows) {  // the core refuses another number
+      out.rank = 1;
       out.shape[0] = statistic.elements();
       out.strides[0] = 1;
       return out;
     }
-    for (int d = 0; d < leading; ++d) {
-      out.shape[d] = statistic.size(d);
-      out.strides[d] = statistic.stride(d);
+    out.rank = leading;
+    for (int d = leading - 1; d >= 0; --d) {
+      out.shape[d] = x.size(d);
+      out.strides[d] = d == leading - 1 ? 1 : out.strides[d + 1] * out.shape[d + 1];
     }
     return out;
   }
@@ -92,23 +105,20 @@ struct Rows {
 
 // The gradient of a parameter, of its shape and type.
 TorchTensor gradient_of(const TorchTensor& parameter, bool wanted) {
-  if (!wanted || !parameter.present()) return {};
-  std::int64_t sizes[64];
-  for (int d = 0; d < parameter.rank(); ++d) sizes[d] = parameter.size(d);
-  return new_tensor(parameter.dtype(), sizes, parameter.rank());
+  return wanted && parameter.present() ? parameter.row_major_like() : TorchTensor();
 }
 
 template <bool kOfAten>
 void native_layer_norm(Value* stack, std::uint64_t, std::uint64_t) {
-  if (!kOfAten) refuse_forward_mode();
-  if (left_to_torch("normgrad::stock_native_layer_norm", stack, kOfAten && in_forward_mode()))
-    return;
+  const bool forward_mode = in_forward_mode(), refused = forward_mode && !kOfAten;
+  if (!refused && left_to_torch("normgrad::stock_native_layer_norm", stack, forward_mode)) return;
   Arguments in(stack);
   TorchTensor x = in.tensor();
   Rows rows(in.numbers());
-  const TorchTensor w = in.optional_tensor().contiguous(), b = in.optional_tensor().contiguous();
+  TorchTensor w = in.optional_tensor(), b = in.optional_tensor();
   const double eps = in.number();
-  x = rows.take(std::move(x));
+  if (refused) refuse_forward_mode();
+  x = rows.take(std::move(x)), w = std::move(w).contiguous(), b = std::move(b).contiguous();
   TorchTensor y = x.row_major_like(), mean = rows.statistic(x), rstd = rows.statistic(x);
   LayerNorm problem;
   problem.x = rows.described("input", x), problem.y = rows.described("output", y);
@@ -126,10 +136,13 @@ void native_layer_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   Arguments in(stack);
   TorchTensor dy = in.tensor(), x = in.tensor();
   Rows rows(in.numbers());
-  const TorchTensor mean = in.tensor().contiguous(), rstd = in.tensor().contiguous();
-  const TorchTensor w = in.optional_tensor().contiguous(), b = in.optional_tensor();
+  TorchTensor mean = in.tensor(), rstd = in.tensor();
+  TorchTensor w = in.optional_tensor(), b = in.optional_tensor();
   const Arguments::Flags wanted = in.flags();
+  check_same_shape(dy, x);
   dy = rows.take(std::move(dy)), x = rows.take(std::move(x));
+  mean = std::move(mean).contiguous(), rstd = std::move(rstd).contiguous();
+  w = std::move(w).contiguous();
   TorchTensor dx = wanted.at[0] ? x.row_major_like() : TorchTensor();
   TorchTensor dw = gradient_of(w, wanted.at[1]), db = gradient_of(b, wanted.at[2]);
   LayerNormBackward problem;
@@ -150,14 +163,15 @@ constexpr double kDefaultEps = std::numeric_limits<float>::epsilon();
 
 template <bool kOfAten>
 void fused_rms_norm(Value* stack, std::uint64_t, std::uint64_t) {
-  if (!kOfAten) refuse_forward_mode();
-  if (left_to_torch("normgrad::stock__fused_rms_norm", stack, kOfAten && in_forward_mode())) return;
+  const bool forward_mode = in_forward_mode(), refused = forward_mode && !kOfAten;
+  if (!refused && left_to_torch("normgrad::stock__fused_rms_norm", stack, forward_mode)) return;
   Arguments in(stack);
   TorchTensor x = in.tensor();
   Rows rows(in.numbers());
-  const TorchTensor w = in.optional_tensor().contiguous();
+  TorchTensor w = in.optional_tensor();
   const double eps = in.optional_number(kDefaultEps);
-  x = rows.take(std::move(x));
+  if (refused) refuse_forward_mode();
+  x = rows.take(std::move(x)), w = std::move(w).contiguous();
   TorchTensor y = x.row_major_like(), rstd = rows.statistic(x);
   RmsNorm problem;
   problem.x = rows.described("input", x), problem.y = rows.described("output", y);
@@ -173,10 +187,11 @@ void fused_rms_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   Arguments in(stack);
   TorchTensor dy = in.tensor(), x = in.tensor();
   Rows rows(in.numbers());
-  const TorchTensor rstd = in.tensor().contiguous();
-  const TorchTensor w = in.optional_tensor().contiguous();
+  TorchTensor rstd = in.tensor(), w = in.optional_tensor();
   const Arguments::Flags wanted = in.flags();
+  check_same_shape(dy, x);
   dy = rows.take(std::move(dy)), x = rows.take(std::move(x));
+  rstd = std::move(rstd).contiguous(), w = std::move(w).contiguous();
   TorchTensor dx = wanted.at[0] ? x.row_major_like() : TorchTensor(),
               dw = gradient_of(w, wanted.at[1]);
   RmsNormBackward problem;

@@ -58,6 +58,7 @@ Shim loaded() {
   torch.find("torch_list_size", out.list_size);
   torch.find("torch_list_get_item", out.list_get_item);
   torch.find("torch_delete_list", out.delete_list);
+  torch.find("torch_get_num_threads", out.get_num_threads);
   torch.find_if_there("torch_exception_get_what_without_backtrace", out.exception_text);
   torch.find_if_there("_ZN5torch8autograd14ForwardADLevel14try_get_by_idxEm", out.forward_level);
   out.f16 = torch.number("aoti_torch_dtype_float16");

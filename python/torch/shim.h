@@ -40,6 +40,7 @@ struct Shim {
   TorchError (*list_size)(ListHandle, std::size_t*);
   TorchError (*list_get_item)(ListHandle, std::size_t, Value*);
   TorchError (*delete_list)(ListHandle);
+  TorchError (*get_num_threads)(std::uint32_t*);
   const char* (
       *exception_text)();  // why the last call of this thread failed; null before torch 2.11
   // Of the C++ interface, and null if it should be gone: the level of forward-mode differentiation of this number.

@@ -28,23 +28,27 @@ std::int32_t torch_type(DataType dtype) {
       return torch.f16;
     case DataType::kBF16:
       return torch.bf16;
+    case DataType::kF32:
+      return torch.f32;
     case DataType::kF64:
       return torch.f64;
+    case DataType::kI32:
+      return torch.i32;
     default:
-      return torch.f32;
+      throw std::runtime_error(
+          "normgrad: results can have the types f16, bf16, f32 and f64, but one has that of an "
+          "argument, which is another");
   }
 }
-
-constexpr int kMostDims = 64;  // torch's own limit
 
 // Of 32 MiB and more, malloc hands out fresh memory every time, and to take it from the system page by page takes longer than
 // to compute what goes there (first touch of 103 MB: 57 ms, with large pages 20). Only a hint.
 void ask_for_large_pages([[maybe_unused]] const TorchTensor& tensor) {
 #ifdef MADV_HUGEPAGE
-  if (tensor.dtype() == DataType::kF64) return;  // statistics: small
   constexpr std::int64_t kFreshBytes = std::int64_t{32} << 20;
   constexpr std::uintptr_t kPage = std::uintptr_t{2} << 20;
-  const std::int64_t bytes = tensor.elements() * (tensor.dtype() == DataType::kF32 ? 4 : 2);
+  const std::int64_t bytes =
+      tensor.elements() * (tensor.dtype() == DataType::kF32 ? 4 : 2);  // others are small
   if (bytes < kFreshBytes) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(tensor.data());
   const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage;
@@ -53,10 +57,10 @@ void ask_for_large_pages([[maybe_unused]] const TorchTensor& tensor) {
 #endif
 }
 
-TorchTensor new_strided(DataType dtype, int rank, const std::int64_t* sizes,
+TorchTensor new_strided(std::int32_t torch_type, int rank, const std::int64_t* sizes,
                         const std::int64_t* strides) {
   TensorHandle handle = nullptr;
-  check(shim().empty_strided(rank, sizes, strides, torch_type(dtype), shim().cpu, 0, &handle),
+  check(shim().empty_strided(rank, sizes, strides, torch_type, shim().cpu, 0, &handle),
         "make a tensor");
   TorchTensor out(handle);
   ask_for_large_pages(out);
@@ -73,6 +77,18 @@ void set_dense_strides(int rank, const std::int64_t* sizes, const int* order,
   }
 }
 
+TorchTensor new_row_major(std::int32_t torch_type, int rank, const std::int64_t* sizes) {
+  if (rank > kMostDims) {
+    throw std::runtime_error("normgrad: a tensor has " + std::to_string(rank) +
+                             " dimensions, but 64 are the most");
+  }
+  int order[kMostDims];
+  std::int64_t strides[kMostDims];
+  for (int d = 0; d < rank; ++d) order[d] = d;
+  set_dense_strides(rank, sizes, order, strides);
+  return new_strided(torch_type, rank, sizes, strides);
+}
+
 }  // namespace
 
 TorchTensor::TorchTensor(TensorHandle owned) : handle_(owned) {
@@ -80,12 +96,11 @@ TorchTensor::TorchTensor(TensorHandle owned) : handle_(owned) {
   bool defined = false;
   check(torch.is_defined(handle_, &defined), "look at a tensor");
   if (!defined) return;
-  std::int32_t type = 0;
   std::int64_t *sizes = nullptr, *strides = nullptr;
-  check(torch.get_dtype(handle_, &type) | torch.get_dim(handle_, &rank_) |
+  check(torch.get_dtype(handle_, &torch_type_) | torch.get_dim(handle_, &rank_) |
             torch.get_sizes(handle_, &sizes) | torch.get_strides(handle_, &strides),
         "describe a tensor");
-  data_type_ = type_of(type);
+  data_type_ = type_of(torch_type_);
   sizes_ = sizes;
   strides_ = strides;
 }
@@ -97,6 +112,7 @@ TorchTensor::~TorchTensor() {
 void TorchTensor::swap(TorchTensor& other) noexcept {
   std::swap(handle_, other.handle_);
   std::swap(data_type_, other.data_type_);
+  std::swap(torch_type_, other.torch_type_);
   std::swap(rank_, other.rank_);
   std::swap(sizes_, other.sizes_);
   std::swap(strides_, other.strides_);
@@ -125,12 +141,14 @@ void* TorchTensor::data() const {
 
 TorchTensor TorchTensor::contiguous() && {
   if (!present() || is_contiguous()) return std::move(*this);
-  TorchTensor copy = new_tensor(data_type_, sizes_, rank());
+  TorchTensor copy = row_major_like();
   check(shim().copy_(copy.handle_, handle_, 0), "copy a tensor");
   return copy;
 }
 
-TorchTensor TorchTensor::row_major_like() const { return new_tensor(data_type_, sizes_, rank()); }
+TorchTensor TorchTensor::row_major_like() const {
+  return new_row_major(torch_type_, rank(), sizes_);
+}
 
 // By torch's rule for what strides mean, also where they leave gaps: none is less than the extent of what lies within it.
 // Where extents of 1 leave it open, a tensor is row-major.
@@ -163,7 +181,7 @@ TorchTensor TorchTensor::like() const {
   order[rank() - 1] = 1;
   std::int64_t strides[5];
   set_dense_strides(rank(), sizes_, order, strides);
-  return new_strided(data_type_, rank(), sizes_, strides);
+  return new_strided(torch_type_, rank(), sizes_, strides);
 }
 
 void TorchTensor::zero() const { check(shim().zero_(handle_), "fill a tensor"); }
@@ -176,11 +194,7 @@ Value TorchTensor::release() {
 }
 
 TorchTensor new_tensor(DataType dtype, const std::int64_t* sizes, int rank) {
-  int order[kMostDims];
-  std::int64_t strides[kMostDims];
-  for (int d = 0; d < rank; ++d) order[d] = d;
-  set_dense_strides(rank, sizes, order, strides);
-  return new_strided(dtype, rank, sizes, strides);
+  return new_row_major(torch_type(dtype), rank, sizes);
 }
 
 TorchTensor new_vector(DataType dtype, std::int64_t size) { return new_tensor(dtype, &size, 1); }

@@ -10,6 +10,9 @@
 
 namespace normgrad::python {
 
+// Tensors of torch can have more, with which little of torch itself works: calls with those are left to it.
+inline constexpr int kMostDims = 64;
+
 // Owns a reference, or is absent. What it says of the tensor is read once.
 class TorchTensor {
  public:
@@ -29,6 +32,7 @@ class TorchTensor {
   int rank() const { return static_cast<int>(rank_); }
   std::int64_t size(int d) const { return sizes_[d]; }
   std::int64_t stride(int d) const { return strides_[d]; }
+  std::int64_t channels() const { return rank_ > 1 ? sizes_[1] : 0; }  // the core refuses none
   std::int64_t elements() const;
   bool is_contiguous() const;
   void* data() const;
@@ -54,17 +58,19 @@ class TorchTensor {
 
   TensorHandle handle_ = nullptr;
   DataType data_type_ = DataType::kNone;
+  std::int32_t torch_type_ = 0;  // torch's number of it: there are more than the core has
   std::int64_t rank_ = 0;
   const std::int64_t *sizes_ = nullptr, *strides_ = nullptr;
 };
 
-// A new row-major tensor.
+// A new row-major tensor. Throws for a type that is not one of the core's, and for more than kMostDims dimensions.
 TorchTensor new_tensor(DataType dtype, const std::int64_t* sizes, int rank);
 TorchTensor new_vector(DataType dtype, std::int64_t size);
 // What stands for a result that was not asked for.
 Value undefined();
 
-// A kernel's arguments, read in their order. All of them, so that what is on the stack has an owner.
+// A kernel's arguments, read in their order. All of them, and before anything that can throw: so what is on the stack has an
+// owner.
 class Arguments {
  public:
   explicit Arguments(Value* stack) : next_(stack) {}
@@ -76,7 +82,7 @@ class Arguments {
   bool flag() { return (*next_++ & 1) != 0; }
   struct Numbers {
     int count;
-    std::int64_t at[64];  // torch's tensors have no more dimensions
+    std::int64_t at[kMostDims];  // the first of them
   };
   Numbers numbers();
   struct Flags {

@@ -95,6 +95,41 @@ TEST(OneElement, HasNoVariance) {
   }
 }
 
+// The statistics of a row may lie exactly in place of it, which is still to be read for y then.
+TEST(OneElement, OfARowMayGiveWayToItsStatistics) {
+  for (const Form form : kRowForwardForms) {
+    Problem p = example(form, Format::kF32, {70, 1});
+    for (const Slot slot : {kMeanOut, kRstdOut}) {
+      if (p.has(slot)) p.tensor[slot] = contiguous(Format::kF32, {70, 1});
+    }
+    for (const normgrad::Isa isa : available_isas()) {
+      const Outputs apart = run_library(p, {3, isa, 1});
+      for (const Slot shared : {kMeanOut, kRstdOut}) {
+        if (!p.has(shared)) continue;
+        normgrad::Plan plan;
+        ASSERT_EQ(make_plan(p, &plan), normgrad::Status::kOk) << normgradGetLastError();
+        std::array<std::vector<float>, kSlotCount> memory;
+        Pointers data{};
+        for (const Slot slot : {kY, kMeanOut, kRstdOut, kX, kW, kB}) {
+          memory[slot].assign(p.value[slot].begin(), p.value[slot].end());
+          memory[slot].resize(70);
+          data[slot] = memory[slot].data();
+        }
+        data[shared] = data[kX];
+        std::vector<std::byte> workspace(plan.workspace_bytes);
+        ASSERT_EQ(run(p, plan, data, workspace.data()), normgrad::Status::kOk)
+            << normgradGetLastError();
+        for (const Slot slot : {kY, kMeanOut, kRstdOut}) {
+          if (!p.has(slot)) continue;
+          const std::vector<float>& got = memory[slot == shared ? kX : slot];
+          EXPECT_EQ(Values(got.begin(), got.end()), values(p, apart, slot))
+              << title(p) << " " << name(slot) << ", " << name(shared) << " in place " << name(isa);
+        }
+      }
+    }
+  }
+}
+
 TEST(ConstantChannel, HasAVarianceOfExactlyZero) {
   for (const Format data : kDataFormats) {
     for (const double scale : {1.0, 3e-3, 1e4}) {

@@ -125,6 +125,20 @@ def test_out_is_written_and_returned():
         np.testing.assert_array_equal(wide(in_place), wide(y))
 
 
+def test_statistics_in_place_of_rows_of_one_element():
+    x, w, b = np.float32([[3], [-5], [0.5]]), np.float32([2]), np.float32([0.25])
+    for call, results in ((lambda x, out: normgrad.layer_norm(x, w, b, 0.25, out=out), 3),
+                          (lambda x, out: normgrad.rms_norm(x, w, 0.25, out=out), 2)):
+        expected = [r.reshape(3, 1) for r in wide(*call(x, None))]
+        for place in range(results):
+            in_place = x.copy()
+            got = call(in_place, tuple(in_place if i == place else None for i in range(results)))
+            assert got[place] is in_place
+            for i in range(results):
+                value = wide(got[i])[0].reshape(3, 1)
+                np.testing.assert_array_equal(value, expected[i].astype(np.float32) if i == place else expected[i])
+
+
 def test_dlpack():
     class Foreign:
         def __init__(self, array):

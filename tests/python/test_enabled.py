@@ -2,6 +2,7 @@
 
 import copy
 import os
+import shutil
 import subprocess
 import sys
 
@@ -52,7 +53,6 @@ def second_order(f, *args):
     args = [a.clone().requires_grad_() for a in args]
     grads = torch.autograd.grad(f(*args).pow(3).sum(), args, create_graph=True)
     return torch.autograd.grad(sum(g.square().sum() for g in grads), args, allow_unused=True)
-
 
 
 WAYS = {
@@ -227,6 +227,25 @@ def test_more_than_eight_dimensions():
             assert torch.equal(y.flatten(2), e) and torch.equal(dx.flatten(2), de)
 
 
+def test_more_dimensions_than_torchs_iterators_take():
+    """torch's LayerNorm and BatchNorm take 65 and more; so does what is enabled, and nothing is written past its place."""
+    x, w = torch.randn([2, 3] + [1] * 70 + [8]), torch.ones([1] * 70 + [8])
+    calls = (lambda: F.layer_norm(x, (8,)), lambda: F.layer_norm(x, w.shape, w),
+             lambda: F.batch_norm(x, None, None, training=True), lambda: ng.functional.layer_norm(x, (8,)))
+    got = [call() for call in calls]
+    ng.disable()
+    assert all(torch.equal(g, call()) for g, call in zip(got, calls))
+
+
+def test_a_gradient_of_another_shape():
+    dy, x = F.pad(torch.randn(4, 5, 8), (0, 1))[..., :8], torch.randn([1] * 9 + [4, 5, 8])
+    s = torch.ones(20, dtype=torch.float64)
+    for call in (lambda: torch.ops.aten.native_layer_norm_backward(dy, x, [8], s, s, None, None, [True] * 3),
+                 lambda: torch.ops.aten._fused_rms_norm_backward(dy, x, [8], s, None, [True] * 2)):
+        with pytest.raises(RuntimeError, match=r"grad_output has shape \(4, 5, 8\), but must have that of input"):
+            call()
+
+
 def test_shapes_that_do_not_fit():
     x = torch.randn(3, 4)
     for call in (lambda: F.layer_norm(x, (5,)), lambda: F.layer_norm(x, ()), lambda: F.layer_norm(x, (3, 5)),
@@ -235,6 +254,107 @@ def test_shapes_that_do_not_fit():
                  lambda: torch.ops.normgrad.native_layer_norm(x, (5,), None, None, 1e-5)):
         with pytest.raises(RuntimeError, match="must (end with|have shape)"):
             call()
+    x, m = torch.randn(3), torch.zeros(1, dtype=torch.float64)
+    for many in (64, 65, 3000):  # torch's tensors have no more than 64 dimensions
+        for call in (lambda: F.layer_norm(x, [1] * many), lambda: torch.ops.aten._fused_rms_norm(x, [1] * many, None, None),
+                     lambda: torch.ops.aten.native_layer_norm_backward(x, x, [1] * many, m, m, None, None, [True] * 3)):
+            with pytest.raises(RuntimeError, match=r"shape \(3\), but must end with normalized_shape, \(1, 1, 1"):
+                call()
+
+
+# Calls that are refused, of tensors that no reference may be left to.
+GIGANTIC = 2**45  # of stride 0: a copy of it is more than memory has addresses
+REFUSED = {
+    "layer_norm, shape": lambda x, w, b, s: F.layer_norm(x, (7,), w, b),
+    "layer_norm, 65 dimensions": lambda x, w, b, s: F.layer_norm(x, [1] * 65, w, b),
+    "layer_norm, parameters": lambda x, w, b, s: F.layer_norm(x, (6, 8), w, b),
+    "layer_norm, gigantic": lambda x, w, b, s: torch.ops.aten.native_layer_norm(x, [8], w[:1].expand(GIGANTIC), b, 1e-5),
+    "layer_norm, integers": lambda x, w, b, s: F.layer_norm(x.long(), (8,), w, b),
+    "layer_norm, backward": lambda x, w, b, s: torch.ops.aten.native_layer_norm_backward(
+        x, x, [8], s[:1, :1].expand(GIGANTIC, 1), s, w, b, [True] * 3
+    ),
+    "rms_norm": lambda x, w, b, s: torch.ops.aten._fused_rms_norm(x, [8], w[:1].expand(GIGANTIC), 1e-5),
+    "rms_norm, backward": lambda x, w, b, s: torch.ops.aten._fused_rms_norm_backward(
+        x, x, [8], s[:1, :1].expand(GIGANTIC, 1), w, [True] * 2
+    ),
+    "batch_norm": lambda x, w, b, s: F.batch_norm(x[:1, :, :1].expand(2, 6, GIGANTIC), w[:6], w[:6], w[:6], b[:6]),
+    "batch_norm, elements": lambda x, w, b, s: torch.ops.aten.batch_norm_elemt(
+        x[:1, :, :1].expand(2, 6, GIGANTIC), w[:6], b[:6], w[:6], w[:6], 1e-5
+    ),
+    "batch_norm, backward": lambda x, w, b, s: torch.ops.aten.native_batch_norm_backward(
+        x, x[:1, :, :1].expand(2, 6, GIGANTIC), w, w, w, b, b, True, 1e-5, [True] * 3
+    ),
+    "batch_norm, backward, integers": lambda x, w, b, s: torch.ops.aten.native_batch_norm_backward(
+        x, x, w.long(), w, w, b, b, True, 1e-5, [True] * 3
+    ),
+    "batch_norm, backward of elements": lambda x, w, b, s: torch.ops.aten.batch_norm_backward_elemt(
+        x, x[:1, :, :1].expand(2, 6, GIGANTIC), w, w, w, b, b, b
+    ),
+    "gather": lambda x, w, b, s: torch.ops.aten.batch_norm_gather_stats(
+        x, s[:1].expand(GIGANTIC, 6), s, w, b, 0.1, 1e-5, 3
+    ),
+    "ours, gigantic": lambda x, w, b, s: torch.ops.normgrad.batch_norm_inference(
+        x[:1, :, :1].expand(2, 6, GIGANTIC), w, b, w, w, 1e-5
+    ),
+    "ours, training, gigantic": lambda x, w, b, s: torch.ops.normgrad.batch_norm_training(
+        x[:1, :, :1].expand(2, 6, GIGANTIC), w, b, 1e-5
+    ),
+}
+REFUSED_IN_FORWARD_MODE = {
+    "layer_norm": lambda x, w, b: torch.ops.normgrad.native_layer_norm(x, [8], w, b, 1e-5),
+    "rms_norm": lambda x, w, b: torch.ops.normgrad._fused_rms_norm(x, [8], w, 1e-5),
+    "batch_norm, training": lambda x, w, b: torch.ops.normgrad.batch_norm_training(x, w, b, 1e-5),
+    "batch_norm, evaluation": lambda x, w, b: torch.ops.normgrad.batch_norm_inference(x, w, b, w, b, 1e-5),
+}
+
+
+def assert_no_reference_is_left(call, *tensors):
+    def references():
+        return [(t._use_count(), torch._C._storage_Use_Count(t.untyped_storage()._cdata)) for t in tensors]
+
+    before = references()
+    for _ in range(3):
+        with pytest.raises(RuntimeError):
+            call()
+    assert references() == before
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_refused_call_keeps_no_tensor(case):
+    x, w, b, s = torch.randn(4, 6, 8), torch.ones(8), torch.zeros(8), torch.ones(24, 1, dtype=torch.float64)
+    assert_no_reference_is_left(lambda: REFUSED[case](x, w, b, s), x, w, b, s)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("case", REFUSED_IN_FORWARD_MODE)
+def test_a_call_refused_in_forward_mode_keeps_no_tensor(case, dtype):
+    x, w, b = torch.randn(4, 8, 8, dtype=dtype), torch.ones(8, dtype=dtype), torch.zeros(8, dtype=dtype)
+    with forward_ad.dual_level():
+        assert_no_reference_is_left(lambda: REFUSED_IN_FORWARD_MODE[case](x, w, b), x, w, b)
+
+
+def gathered(counts, dtype=torch.float32):
+    mean, invstd = torch.arange(12.0).reshape(2, 6).to(dtype), torch.linspace(1, 2, 12).reshape(2, 6).to(dtype)
+    running = torch.zeros(6, dtype=dtype), torch.ones(6, dtype=dtype)
+    each = "_with_counts" if isinstance(counts, torch.Tensor) else ""
+    op = getattr(torch.ops.aten, f"batch_norm_gather_stats{each}")
+    return (*op(torch.zeros(4, 6, 8, dtype=dtype), mean, invstd, *running, 0.25, 1e-5, counts), *running)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64], ids=str)
+def test_counts_that_lie_apart(dtype):
+    for counts in (torch.tensor([3, 4]).to(dtype), torch.tensor([3, 0, 4]).to(dtype)[::2]):
+        if dtype.is_floating_point:
+            assert all(torch.equal(g, e) for g, e in zip(gathered(counts), gathered(torch.tensor([3.0, 4.0]))))
+        else:
+            with pytest.raises(RuntimeError, match="counts is .*but must be f16, bf16, f32 or f64"):
+                gathered(counts)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_one_count_for_all_parts(dtype):
+    for got, expected in zip(gathered(4, dtype), gathered(torch.tensor([4.0, 4.0]), dtype)):
+        assert torch.equal(got, expected) and got.dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.complex64, torch.float8_e4m3fn], ids=str)
@@ -272,3 +392,54 @@ raise SystemExit(os.waitpid(child, 0)[1])
 """
     # One thread, as DataLoader's workers have: torch's own OpenMP does not survive a fork either.
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+
+# Stands before dlsym, and so before what is found in torch: the first native_batch_norm is not registered.
+FAILING_ONCE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <string.h>
+static int (*real_impl)(void*, const char*, void*, uint64_t);
+static int failed = 0;
+static int impl(void* library, const char* op, void* kernel, uint64_t version) {
+  if (!failed && strcmp(op, "native_batch_norm") == 0) return failed = 1;
+  return real_impl(library, op, kernel, version);
+}
+void* dlsym(void* handle, const char* name) {
+  static void* (*real)(void*, const char*);
+  if (!real) *(void**)&real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+  if (!real) *(void**)&real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+  if (!real) *(void**)&real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");
+  void* found = real(handle, name);
+  if (strcmp(name, "torch_library_impl") != 0) return found;
+  *(void**)&real_impl = found;
+  return (void*)impl;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_what_could_not_be_enabled_is_not_half_enabled(tmp_path):
+    (tmp_path / "failing.c").write_text(FAILING_ONCE)
+    library = tmp_path / "failing.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "failing.c", "-ldl"], check=True)
+    code = """
+import torch, normgrad.torch as ng
+x = torch.randn(4, 6)
+def statistics():
+    return {torch.ops.aten.native_layer_norm(x, [6], None, None, 1e-5)[1].dtype,
+            torch.ops.aten.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)[1].dtype}
+try:
+    ng.enable()
+except RuntimeError as error:
+    assert "native_batch_norm" in str(error), error
+else:
+    raise SystemExit("nothing has failed")
+assert not ng.is_enabled() and statistics() == {torch.float32}, statistics()
+ng.enable()
+assert ng.is_enabled() and statistics() == {torch.float64}, statistics()
+ng.disable()
+assert statistics() == {torch.float32}, statistics()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, env={**os.environ, "LD_PRELOAD": str(library)})

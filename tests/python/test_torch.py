@@ -88,6 +88,18 @@ def test_rms_norm(way, layout, parameters, data, request):
     check(got, exact, (data, data, parameters), data)
 
 
+@pytest.mark.parametrize("data,parameters", [(d, p) for d in (*DTYPES, "float64") for p in (*DTYPES, "float64") if d != p])
+def test_rms_norm_takes_every_type_of_weight_that_torchs_does(data, parameters):
+    types = {**DTYPES, "float64": torch.float64}
+    x, dy = (torch.randn(5, 8).to(types[data]) for _ in range(2))
+    own, ours = nn.RMSNorm(8, dtype=types[parameters]), ng.RMSNorm(8, dtype=types[parameters])
+    expected, got = (run(lambda x, w: m(x), dy, x.requires_grad_(), m.weight) for m in (own, ours))
+    for g, e in zip(got, expected):
+        assert g.dtype == e.dtype
+        torch.testing.assert_close(g, e)  # what the type of the result resolves
+    assert torch.equal(got[0], ng.functional.rms_norm(x, (8,), ours.weight))
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("layout", ["packed", "gaps", "columns", "channels_last"])
 @pytest.mark.parametrize("data,parameters", MIXTURES)
@@ -169,7 +181,6 @@ def arguments():
         "batch_norm_inference": [(x, wc, bc, torch.zeros(6), torch.ones(6), 1e-5)],
         "native_batch_norm_backward": [(d(dy), d(x), d(wc), None, None, m, s, True, 1e-5, all3)],
         "batch_norm_stats": [(d(x), 1e-5)],
-        "gather_stats": [(d(x), torch.zeros(2, 6).double(), torch.ones(2, 6).double(), 1e-5, torch.tensor([3.0, 4.0]))],
         "batch_norm_elemt": [(d(x), d(wc), d(bc), m, s, 1e-5)],
         "batch_norm_backward_reduce": [(d(dy), d(x), m, s, d(wc), True, True, True)],
         "batch_norm_backward_elemt": [(d(dy), d(x), m, s, d(wc), m.clone(), m.clone(), torch.tensor([24.0]))],
@@ -258,13 +269,41 @@ def test_unmodified_model_with_enable():
     assert losses(net) == expected
 
 
-def test_autocast():
-    torch.manual_seed(0)
-    net = ng.convert(Net())
+@pytest.mark.parametrize("data", ["bfloat16", "float32"])
+@pytest.mark.parametrize("norm", [nn.LayerNorm(6), nn.RMSNorm(6, eps=1e-5), nn.BatchNorm1d(6)], ids=lambda m: type(m).__name__)
+def test_autocast(norm, data):
+    """Types as torch's own module has them; values of a module alone within the bound."""
+    x, dy = tensors(data, (64, 6), (64, 6))
+    w, b = tensors("float32", 6, 6, seed=2)
+    norm.weight.data = w.detach()
+    if (biased := not isinstance(norm, nn.RMSNorm)):
+        norm.bias.data = b.detach()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        y = net(torch.randn(8, 3, 9, 9))
-        y.float().square().sum().backward()
-    assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
+        own, got = (run(lambda x, *_: m(x), dy.detach(), x, *m.parameters()) for m in (norm, ng.convert(copy.deepcopy(norm))))
+    assert [t.dtype for t in got] == [t.dtype for t in own]
+    rows = (0,) if isinstance(norm, nn.BatchNorm1d) else (1,)
+    exact = Exact(*wide(x, w), wide(b)[0] if biased else 0.0, wide(dy)[0], rows, 1e-5, centred=biased, parameter_axes=0)
+    check(got, exact, (data, data, "float32", "float32"), data)
+
+
+def test_autocast_of_a_model():
+    """Where torch's convolution rounds to bfloat16: no farther from float64 than twice what torch's own modules are."""
+    torch.manual_seed(0)
+    net, x = Net(), torch.randn(8, 3, 9, 9)
+    net.conv = nn.Conv2d(3, 6, 3, bias=False)  # of which BatchNorm leaves nothing but rounding
+
+    def results(net, x, **autocast):
+        with torch.autocast("cpu", dtype=torch.bfloat16, **autocast):
+            y = net(x)
+            (y.to(x.dtype) * torch.linspace(-1, 1, 6, dtype=x.dtype)).square().sum().backward()
+        return [y.detach(), *(p.grad for p in net.parameters())]
+
+    own, got = results(copy.deepcopy(net), x), results(ng.convert(copy.deepcopy(net)), x)
+    exact = results(copy.deepcopy(net).double(), x.double(), enabled=False)
+    assert len(got) == len(own) == len(exact)
+    for g, s, e in zip(got, own, exact):
+        assert g.dtype == s.dtype
+        assert (g - e).norm() <= 2 * (s - e).norm()
 
 
 def test_threads_follow_torch():
@@ -273,6 +312,32 @@ import torch, normgrad, normgrad.torch
 for threads in (1, 2, 3):
     torch.set_num_threads(threads)
     assert normgrad.get_num_threads() == threads, (normgrad.get_num_threads(), threads)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_threads_follow_torch_in_other_threads():
+    """torch's number reaches a thread when something of torch's own first asks for it there."""
+    code = """
+import threading, torch, normgrad, normgrad.torch as ng
+import torch.nn.functional as F
+x, w, seen = torch.randn(64, 8), torch.ones(64), []
+calls = {
+    "layer_norm": lambda: F.layer_norm(x, (8,)),
+    "batch_norm": lambda: F.batch_norm(x.T, w, w),
+    "functional": lambda: ng.functional.rms_norm(x, (8,)),
+}
+def work(name, threads):
+    calls[name]()
+    seen.append((name, threads, normgrad.get_num_threads()))
+ng.enable()
+for threads in (1, 3, 5):
+    torch.set_num_threads(threads)
+    for name in calls:
+        thread = threading.Thread(target=work, args=(name, threads))
+        thread.start()
+        thread.join()
+assert len(seen) == 9 and all(wanted == got for _, wanted, got in seen), seen
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
@@ -302,6 +367,20 @@ def test_bits_do_not_depend_on_threads(enabled):
         assert all(torch.equal(a, e) for a, e in zip(other, results[0]))
 
 
+def layer_norm_gradients(x, mean):
+    return torch.ops.normgrad.native_layer_norm_backward(x, x, [8], mean, mean + 1, torch.ones(8), None, [True, True, False])
+
+
+def test_statistics_of_another_shape():
+    """torch's own takes those of all rows in one dimension, however the input lies."""
+    x, statistic = torch.randn(4, 6, 8), torch.linspace(-1, 1, 24).double()
+    expected = layer_norm_gradients(x, statistic.reshape(4, 6, 1))
+    for lay in LAYOUTS.values():
+        for shape in ((24,), (4, 6), (4, 6, 1), (2, 12), (24, 1, 1, 1)):
+            got = layer_norm_gradients(lay(x), statistic.reshape(shape))
+            assert all(torch.equal(g, e) for g, e in zip(got[:2], expected))
+
+
 REFUSALS = [
     (lambda x: ng.functional.layer_norm(x, (7,)), "must end with normalized_shape"),
     (lambda x: ng.functional.layer_norm(x, ()), "must not be empty"),
@@ -311,6 +390,10 @@ REFUSALS = [
     (lambda x: torch.ops.normgrad.batch_norm_stats(x[0, 0], 1e-5), "input has shape (8), but must have rank 2 to 8"),
     (lambda x: ng.functional.batch_norm(x[:1, :, :1], None, None, training=True), "Expected more than 1 value"),
     (lambda x: torch.ops.normgrad.native_layer_norm(x, [4, 4, 6, 8], None, None, 1e-5), "must end with normalized_shape"),
+    (lambda x: ng.functional.batch_norm(x, None, None), "running_mean must be defined in evaluation mode"),
+    (lambda x: ng.functional.batch_norm(x, torch.zeros(6), None), "running_var must be defined in evaluation mode"),
+    (lambda x: layer_norm_gradients(x, torch.ones(23).double()), "mean has shape (23)"),
+    (lambda x: layer_norm_gradients(F.pad(x, (0, 1))[..., :8], torch.ones(23).double()), "mean has shape (23)"),
 ]
 
 

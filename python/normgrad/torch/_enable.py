@@ -2,12 +2,11 @@
 
 import warnings
 
-import torch
-import torch.distributed as dist
 from torch import nn
-from torch.nn.modules._functions import SyncBatchNorm as _torchs_sync_batch_norm
 
 from .. import _core
+from ._sync import sync_batch_norm, synchronizes
+from .modules import Counted
 
 _enabled = False
 _sync_forward = nn.SyncBatchNorm.forward
@@ -15,33 +14,17 @@ _ddp_check = nn.parallel.DistributedDataParallel._passing_sync_batchnorm_handle
 
 
 def _forward_on_cpu(self, input):
-    """torch's own SyncBatchNorm, which refuses what does not lie on an accelerator before it asks for kernels."""
+    """torch's module, which refuses what does not lie on an accelerator, with our exchange. torch's own loses digits to
+    float32, and from a process without elements it sends the input's type, from others that of the statistics: an engine
+    that gets both for 16-bit data may end the process."""
     if input.device.type != "cpu":
         return _sync_forward(self, input)
     self._check_input_dim(input)
     self._check_non_zero_input_channels(input)
-    group = self.process_group or (dist.group.WORLD if dist.is_available() and dist.is_initialized() else None)
-    by_batch = self.training or (self.running_mean is None and self.running_var is None)
-    alone = group is None or dist.get_world_size(group) == 1
-    if alone or not by_batch:
+    if not synchronizes(self):
         return nn.modules.batchnorm._BatchNorm.forward(self, input)
-    momentum = 0.0 if self.momentum is None else self.momentum
-    if self.training and self.track_running_stats:
-        self.num_batches_tracked.add_(1)
-        if self.momentum is None:
-            momentum = 1.0 / float(self.num_batches_tracked)
-    tracked = not self.training or self.track_running_stats
-    return _torchs_sync_batch_norm.apply(
-        input,
-        self.weight,
-        self.bias,
-        self.running_mean if tracked else None,
-        self.running_var if tracked else None,
-        self.eps,
-        momentum,
-        group,
-        dist.get_world_size(group),
-    )
+    momentum = Counted._next_momentum(self)
+    return sync_batch_norm(input, *Counted._running(self), self.weight, self.bias, momentum, self.eps, self.process_group)
 
 
 def _ddp_check_on_cpu(self, module):

@@ -1,6 +1,7 @@
 """The operators ``torch.ops.normgrad.*``: schemas, what they look like to the compiler, gradients.
 
-Names and arguments are those of aten where it has such an operator. Statistics are float64.
+Names and arguments are those of aten where it has such an operator. Statistics are float64; batch_norm_stats gives the
+biased variance besides mean and rstd.
 """
 
 import torch
@@ -24,8 +25,7 @@ _SCHEMAS = (
     "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean,"
     " Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask)"
     " -> (Tensor, Tensor, Tensor)",
-    "batch_norm_stats(Tensor input, float eps) -> (Tensor, Tensor)",
-    "gather_stats(Tensor input, Tensor mean, Tensor invstd, float eps, Tensor counts) -> (Tensor, Tensor, Tensor)",
+    "batch_norm_stats(Tensor input, float eps) -> (Tensor, Tensor, Tensor)",
     "batch_norm_elemt(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor invstd, float eps) -> Tensor",
     "batch_norm_backward_reduce(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight,"
     " bool input_g, bool weight_g, bool bias_g) -> (Tensor, Tensor, Tensor, Tensor)",
@@ -113,11 +113,6 @@ def _(dy, x, weight, running_mean, running_var, mean, invstd, train, eps, mask):
 
 @_fake("batch_norm_stats")
 def _(x, eps):
-    return _of_channels(x), _of_channels(x)
-
-
-@_fake("gather_stats")
-def _(x, mean, invstd, eps, counts):
     return _of_channels(x), _of_channels(x), _of_channels(x)
 
 

@@ -78,9 +78,13 @@ def _others(x):
     return tuple(d for d in range(x.dim()) if d != 1)
 
 
-def _stats(x, eps):
+def _stats_and_var(x, eps):
     var, mean = torch.var_mean(x, _others(x), correction=0)
-    return mean, torch.rsqrt(var + eps)
+    return mean, torch.rsqrt(var + eps), var
+
+
+def _stats(x, eps):
+    return _stats_and_var(x, eps)[:2]
 
 
 def _gather(x, mean, invstd, running_mean, running_var, momentum, eps, counts):
@@ -105,12 +109,11 @@ def _elemt(x, weight, bias, mean, invstd, eps):
 def _reduce(dy, x, mean, invstd, weight, sums, dw_wanted, db_wanted):
     sum_dy = dy.sum(_others(x))
     sum_dy_xmu = (dy * (x - _per_channel(mean, x))).sum(_others(x))
-    none = None
     return (
-        sum_dy if sums else none,
-        sum_dy_xmu if sums else none,
-        sum_dy_xmu * invstd if dw_wanted else none,
-        sum_dy.clone() if db_wanted else none,
+        sum_dy if sums else None,
+        sum_dy_xmu if sums else None,
+        sum_dy_xmu * invstd if dw_wanted else None,
+        sum_dy.clone() if db_wanted else None,
     )
 
 
@@ -123,8 +126,7 @@ def _backward_elemt(dy, x, mean, invstd, weight, sum_dy, sum_dy_xmu, count):
 
 
 def _batch_norm_training(x, weight, bias, eps):
-    var, mean = torch.var_mean(x, _others(x), correction=0)
-    rstd = torch.rsqrt(var + eps)
+    mean, rstd, var = _stats_and_var(x, eps)
     return _elemt(x, weight, bias, mean, rstd, eps), mean, rstd, var
 
 
@@ -141,6 +143,7 @@ def define():
     _define("_fused_rms_norm", _rms_norm)
     _define("_fused_rms_norm_backward", _rms_norm_backward)
     _define("batch_norm_stats", _stats)
+    _define("batch_norm_stats_and_var", _stats_and_var, "(Tensor x, float eps) -> (Tensor, Tensor, Tensor)")
     _define("batch_norm_gather_stats_with_counts", _gather)
     _define("batch_norm_elemt", _elemt)
     _define("batch_norm_backward_reduce", _reduce)
@@ -148,11 +151,3 @@ def define():
     _define("batch_norm_training", _batch_norm_training, "(Tensor x, Tensor? w, Tensor? b, float eps) -> (Tensor, Tensor, Tensor, Tensor)")
     _define("batch_norm_inference", _batch_norm_inference,
             "(Tensor x, Tensor? w, Tensor? b, Tensor? mean, Tensor? var, float eps) -> Tensor")
-    _define("gather_stats", lambda x, mean, invstd, eps, counts: _gather_functional(x, mean, invstd, eps, counts),
-            "(Tensor x, Tensor mean, Tensor invstd, float eps, Tensor counts) -> (Tensor, Tensor, Tensor)")
-
-
-def _gather_functional(x, mean, invstd, eps, counts):
-    var = torch.zeros(mean.shape[1], dtype=mean.dtype)
-    mean_all, invstd_all = _gather(x, mean, invstd, None, var, 1.0, eps, counts)
-    return mean_all, invstd_all, var

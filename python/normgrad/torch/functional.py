@@ -1,7 +1,8 @@
 """Functional forms, as in ``torch.nn.functional``.
 
 Tensors that do not lie in main memory go to torch's own, and so does what transforms of ``torch.func`` and forward-mode
-differentiation see, for which operators from outside torch have no rules.
+differentiation see, for which operators from outside torch have no rules, and RMSNorm with a weight that is neither of the
+input's type nor float32.
 """
 
 import torch
@@ -37,7 +38,7 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 def rms_norm(x, normalized_shape, weight=None, eps=None):
     """RMSNorm over the last ``len(normalized_shape)`` dimensions."""
-    if _is_torchs(x):
+    if _is_torchs(x) or (weight is not None and weight.dtype not in (x.dtype, torch.float32)):
         return F.rms_norm(x, normalized_shape, weight, eps)
     y = _ops._fused_rms_norm(x, _check_shape(x, normalized_shape), weight, eps)[0]
     if x.dim() in (4, 5):  # torch's keeps channels-last, in which there are no rows
@@ -60,6 +61,9 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     if eps < 0 or (training and eps == 0):
         raise ValueError(f"eps must be positive in training, and never negative, but is {eps}")
     if not training:
+        for name, running in (("running_mean", running_mean), ("running_var", running_var)):
+            if running is None:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
         return _ops.batch_norm_inference(x, weight, bias, running_mean, running_var, eps)
     F._verify_batch_size(x.size())
     y, mean, _, var = _ops.batch_norm_training(x, weight, bias, eps)

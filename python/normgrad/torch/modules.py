@@ -1,11 +1,10 @@
 """Modules that take the place of torch's: same arguments, same ``state_dict``."""
 
 import torch
-import torch.distributed as dist
 from torch import nn
 
 from . import functional
-from ._sync import sync_batch_norm
+from ._sync import sync_batch_norm, synchronizes
 
 
 class LayerNorm(nn.LayerNorm):
@@ -22,7 +21,7 @@ class RMSNorm(nn.RMSNorm):
         return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
-class _Counted:
+class Counted:
     """What ``torch.nn``'s BatchNorm modules do before they compute."""
 
     def _next_momentum(self):
@@ -49,7 +48,7 @@ class _Counted:
         )
 
 
-class BatchNorm1d(_Counted, nn.BatchNorm1d):
+class BatchNorm1d(Counted, nn.BatchNorm1d):
     """``torch.nn.BatchNorm1d``, computed by normgrad on CPUs."""
 
     def forward(self, input):
@@ -57,7 +56,7 @@ class BatchNorm1d(_Counted, nn.BatchNorm1d):
         return self._normalize(input)
 
 
-class BatchNorm2d(_Counted, nn.BatchNorm2d):
+class BatchNorm2d(Counted, nn.BatchNorm2d):
     """``torch.nn.BatchNorm2d``, computed by normgrad on CPUs."""
 
     def forward(self, input):
@@ -65,7 +64,7 @@ class BatchNorm2d(_Counted, nn.BatchNorm2d):
         return self._normalize(input)
 
 
-class BatchNorm3d(_Counted, nn.BatchNorm3d):
+class BatchNorm3d(Counted, nn.BatchNorm3d):
     """``torch.nn.BatchNorm3d``, computed by normgrad on CPUs."""
 
     def forward(self, input):
@@ -73,16 +72,18 @@ class BatchNorm3d(_Counted, nn.BatchNorm3d):
         return self._normalize(input)
 
 
-class SyncBatchNorm(_Counted, nn.modules.batchnorm._BatchNorm):
+class SyncBatchNorm(Counted, nn.modules.batchnorm._BatchNorm):
     """``torch.nn.SyncBatchNorm`` for CPUs, over any engine of ``torch.distributed`` that has all-gather and all-reduce.
 
     sums_dtype: what the sums of the backward pass travel in, float64 or, at half the bytes, float32.
     in_rank_order: they are gathered and added in the order of the ranks: the same bits however the engine would add.
+    more: what torch's takes besides, such as bias.
     """
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True,
-                 process_group=None, device=None, dtype=None, *, sums_dtype=torch.float64, in_rank_order=False):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype)
+                 process_group=None, device=None, dtype=None, *, sums_dtype=torch.float64, in_rank_order=False,
+                 **more):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, **more)
         self.process_group = process_group
         self.sums_dtype = sums_dtype
         self.in_rank_order = in_rank_order
@@ -93,19 +94,14 @@ class SyncBatchNorm(_Counted, nn.modules.batchnorm._BatchNorm):
 
     def forward(self, input):
         self._check_input_dim(input)
-        group = self.process_group
-        alone = not (dist.is_available() and dist.is_initialized()) or dist.get_world_size(group) == 1
-        if alone or not self._uses_batch():
+        if not synchronizes(self):
             return self._normalize(input)
         momentum = self._next_momentum()
         # Attributes of a converted torch.nn.SyncBatchNorm are missing.
         sums_dtype = getattr(self, "sums_dtype", torch.float64)
         in_rank_order = getattr(self, "in_rank_order", False)
-        y, mean, var = sync_batch_norm(input, self.weight, self.bias, self.eps, group, sums_dtype, in_rank_order)
-        running_mean, running_var = self._running()
-        functional.update_running(running_mean, mean, momentum)
-        functional.update_running(running_var, var, momentum)
-        return y
+        return sync_batch_norm(input, *self._running(), self.weight, self.bias, momentum, self.eps,
+                               self.process_group, sums_dtype, in_rank_order)
 
 
 _PLACES = {

@@ -1,7 +1,7 @@
 // The forward loops of the row norms, for a formula F (formulas-inl.h) and an element type T. A row's
 // statistics are summed in f64 whatever T is: its mean, then the squares of what is left, so that a
-// mean far from 0 costs no digits. Every read of a row comes before y is written there, so y may lie
-// in place of x.
+// mean far from 0 costs no digits. Every read of an element comes before y is written there, and of a
+// row before its statistics are, so y may lie in place of x, and so may these, of rows of one element.
 #if defined(NORMGRAD_OPS_ROW_NORM_FORWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NORMGRAD_OPS_ROW_NORM_FORWARD_INL_H
 #undef NORMGRAD_OPS_ROW_NORM_FORWARD_INL_H
@@ -80,8 +80,8 @@ class RowForward {
     RowStatistics s;
     if constexpr (F::kCentres) finish_mean(sum_of_row(row, s, Mean()), s);
     finish_rstd(sum_of_row(row, s, Squares()), s);
-    store_statistics(row, s);
     if (wanted(roles_.y)) apply(row, s, 0, split_.columns);
+    store_statistics(row, s);
   }
 
   // Threads share the rows of a batch that stays in the cache, chunk by chunk.
@@ -100,16 +100,15 @@ class RowForward {
       for (std::int64_t r = 0; r < rows; ++r) finish_mean(folded(r), of[r]);
     }
     sum_rows(first, rows, of, Squares());
-    for (std::int64_t r = 0; r < rows; ++r) {
-      finish_rstd(folded(r), of[r]);
-      store_statistics(first + r, of[r]);
+    for (std::int64_t r = 0; r < rows; ++r) finish_rstd(folded(r), of[r]);
+    if (wanted(roles_.y)) {
+      for_chunks(rows, [&](std::int64_t r, std::int64_t begin, std::int64_t end, std::int64_t)
+                           NORMGRAD_ATTR {
+                             apply(first + r, of[r], begin, end);
+                             end_stores(stores_);
+                           });
     }
-    if (!wanted(roles_.y)) return;
-    for_chunks(rows, [&](std::int64_t r, std::int64_t begin, std::int64_t end, std::int64_t)
-                         NORMGRAD_ATTR {
-                           apply(first + r, of[r], begin, end);
-                           end_stores(stores_);
-                         });
+    for (std::int64_t r = 0; r < rows; ++r) store_statistics(first + r, of[r]);
   }
   // body(row of the batch, first column, end, which chunk of the batch), on all threads.
   template <class Body>
