@@ -73,9 +73,10 @@ struct BatchNorms {
   static void reduce(Value* stack, std::uint64_t, std::uint64_t) {
     if (left_to_torch("normgrad::stock_batch_norm_backward_reduce", stack)) return;
     Arguments in(stack);
-    const TorchTensor dy = in.tensor().of_few_dims(), x = in.tensor().of_few_dims(),
-                      mean = in.tensor(), rstd = in.tensor(), w = in.optional_tensor();
+    TorchTensor dy = in.tensor(), x = in.tensor();
+    const TorchTensor mean = in.tensor(), rstd = in.tensor(), w = in.optional_tensor();
     const bool sums = in.flag(), dw_wanted = in.flag(), db_wanted = in.flag();
+    dy = std::move(dy).of_few_dims(), x = std::move(x).of_few_dims();
     TorchTensor sum_dy = sums ? statistic(x) : TorchTensor(),
                 sum_dy_xmu = sums ? statistic(x) : TorchTensor();
     const DataType type = w.present() ? w.dtype() : kStatistics;
