@@ -50,7 +50,6 @@ Shim loaded() {
   torch.find("aoti_torch_new_uninitialized_tensor", out.new_uninitialized_tensor);
   torch.find("aoti_torch_empty_strided", out.empty_strided);
   torch.find("aoti_torch_copy_", out.copy_);
-  torch.find("aoti_torch_zero_", out.zero_);
   torch.find("aoti_torch_library_init_impl", out.library_init_impl);
   torch.find("aoti_torch_delete_library_object", out.delete_library_object);
   torch.find("torch_library_impl", out.library_impl);

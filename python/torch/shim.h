@@ -31,7 +31,6 @@ struct Shim {
   TorchError (*empty_strided)(std::int64_t, const std::int64_t*, const std::int64_t*, std::int32_t,
                               std::int32_t, std::int32_t, TensorHandle*);
   TorchError (*copy_)(TensorHandle, TensorHandle, std::int32_t);
-  TorchError (*zero_)(TensorHandle);
   TorchError (*library_init_impl)(const char*, const char*, const char*, std::uint32_t,
                                   LibraryHandle*);
   TorchError (*delete_library_object)(LibraryHandle);

@@ -184,8 +184,6 @@ TorchTensor TorchTensor::like() const {
   return new_strided(torch_type_, rank(), sizes_, strides);
 }
 
-void TorchTensor::zero() const { check(shim().zero_(handle_), "fill a tensor"); }
-
 Value TorchTensor::release() {
   if (handle_ == nullptr) return undefined();
   const TensorHandle handle = handle_;

@@ -49,7 +49,6 @@ class TorchTensor {
   // New, with the same extents: channels-last where torch takes this one for such, else row-major.
   TorchTensor like() const;
 
-  void zero() const;
   Value release();  // for a result
 
  private:

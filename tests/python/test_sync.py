@@ -4,6 +4,7 @@ import inspect
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 from fractions import Fraction
 
@@ -44,7 +45,10 @@ class Processes:
                 self.workers[rank] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for worker in self.workers[:count]:
             print(folder, file=worker.stdin, flush=True)
+        patience = threading.Timer(2 * task["timeout"] + 60, lambda: [worker.kill() for worker in self.workers[:count]])
+        patience.start()  # an engine may also wait beyond its timeout
         answers = [worker.stdout.readline().strip() for worker in self.workers[:count]]
+        patience.cancel()
         for worker, answer in zip(self.workers, answers):
             if not answer:
                 worker.wait(60)
