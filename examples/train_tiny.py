@@ -3,7 +3,7 @@
 usage: python examples/train_tiny.py [--steps N] [--out FILE.png|FILE.svg] [--processes N]
 
 Trains a small transformer (LayerNorm and RMSNorm) and a small convnet (BatchNorm) in float32 and bfloat16 on synthetic data,
-each twice from the same start: with torch's own kernels, then with normgrad's. Draws the loss curves and the time per step to
+each twice from the same start, with torch's own kernels and with normgrad's, step by step in turn. Draws the loss curves and the time per step to
 one picture. With --processes N the convnet has SyncBatchNorm and N processes (gloo), which torch alone refuses on CPUs.
 
 Needs: pip install .[examples]
@@ -89,28 +89,48 @@ class ConvNet(nn.Module):
         return F.cross_entropy(output.float(), target)
 
 
-def train(make, dtype, steps, title, rank=0):
-    """Losses and seconds of each step."""
-    torch.manual_seed(0)
-    net = make().to(dtype)
-    model = nn.parallel.DistributedDataParallel(net) if dist.is_initialized() else net
-    optimizer = torch.optim.AdamW(net.parameters(), lr=2e-3)
-    generator = torch.Generator().manual_seed(1 + rank)
-    losses, times = [], []
-    with tqdm(range(steps), desc=title, disable=rank != 0) as bar:
+class Training:
+    """One model on its way: losses and seconds of each step."""
+
+    def __init__(self, make, dtype, rank=0):
+        torch.manual_seed(0)
+        self.dtype = dtype
+        self.net = make().to(dtype)
+        self.model = nn.parallel.DistributedDataParallel(self.net) if dist.is_initialized() else self.net
+        self.optimizer = torch.optim.AdamW(self.net.parameters(), lr=2e-3)
+        self.generator = torch.Generator().manual_seed(1 + rank)
+        self.losses, self.times = [], []
+
+    def step(self):
+        x, target = self.net.batch(self.generator)
+        if x.is_floating_point():
+            x = x.to(self.dtype)
+        begin = time.perf_counter()
+        loss = self.net.loss(self.model(x), target)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self.times.append(time.perf_counter() - begin)
+        self.losses.append(loss.item())
+
+    @property
+    def ms(self):
+        return 1000 * statistics.median(self.times)
+
+
+def use(kernels):
+    normgrad.torch.enable() if kernels == "normgrad" else normgrad.torch.disable()
+
+
+def train(trainings, steps, title, quiet=False):
+    """Steps of all in turn, each with its kernels, so that what else the machine does falls on all alike."""
+    with tqdm(range(steps), desc=title, disable=quiet) as bar:
         for _ in bar:
-            x, target = net.batch(generator)
-            if x.is_floating_point():
-                x = x.to(dtype)
-            begin = time.perf_counter()
-            loss = net.loss(model(x), target)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            times.append(time.perf_counter() - begin)
-            losses.append(loss.item())
-            bar.set_postfix(loss=f"{losses[-1]:.3f}", ms=f"{1000 * statistics.median(times):.1f}")
-    return losses, times
+            for kernels, training in trainings.items():
+                use(kernels)
+                training.step()
+            bar.set_postfix_str(", ".join(f"{k}: loss {t.losses[-1]:.3f}, {t.ms:.1f} ms" for k, t in trainings.items()))
+    return {(title, kernels): (t.losses, t.times) for kernels, t in trainings.items()}
 
 
 def draw(runs, path):
@@ -121,13 +141,13 @@ def draw(runs, path):
 
     titles = list(dict.fromkeys(title for title, _ in runs))
     figure, axes = pyplot.subplots(2, len(titles), figsize=(3.4 * len(titles), 5.6), squeeze=False)
-    colours = {"torch": "tab:gray", "normgrad": "tab:blue"}
+    colours = {"torch": "lightgray", "normgrad": "tab:blue"}
     for column, title in enumerate(titles):
         above, below = axes[0][column], axes[1][column]
         for (name, kernels), (losses, times) in runs.items():
             if name != title:
                 continue
-            above.plot(losses, label=kernels, color=colours[kernels], lw=1.2, ls="-" if kernels == "normgrad" else "--")
+            above.plot(losses, label=kernels, color=colours[kernels], lw=1.2 if kernels == "normgrad" else 5)
             below.bar(kernels, 1000 * statistics.median(times), color=colours[kernels])
         above.set_title(title, fontsize=9)
         above.set_xlabel("step", fontsize=8)
@@ -143,9 +163,7 @@ def single(options):
     for dtype in (torch.float32, torch.bfloat16):
         for make in (Transformer, ConvNet):
             title = f"{make.__name__}, {str(dtype).removeprefix('torch.')}"
-            for kernels in ("torch", "normgrad"):
-                normgrad.torch.enable() if kernels == "normgrad" else normgrad.torch.disable()
-                runs[title, kernels] = train(make, dtype, options.steps, f"{title}, {kernels}")
+            runs |= train({kernels: Training(make, dtype) for kernels in ("torch", "normgrad")}, options.steps, title)
     normgrad.torch.disable()
     return runs
 
@@ -153,12 +171,12 @@ def single(options):
 def worker(rank, options, folder):
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // options.processes))
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=options.processes)
-    normgrad.torch.enable()
-    net = lambda: ConvNet(norm=nn.SyncBatchNorm)  # noqa: E731
+    use("normgrad")  # torch's DistributedDataParallel asks when it is made
+    training = Training(lambda: ConvNet(norm=nn.SyncBatchNorm), torch.float32, rank)
     title = f"ConvNet, SyncBatchNorm, {options.processes} processes"
-    run = train(net, torch.float32, options.steps, title, rank)
+    runs = train({"normgrad": training}, options.steps, title, quiet=rank != 0)
     if rank == 0:
-        torch.save({(title, "normgrad"): run}, f"{folder}/runs.pt")
+        torch.save(runs, f"{folder}/runs.pt")
     dist.destroy_process_group()
 
 
