@@ -128,6 +128,7 @@ std::string first_difference(const Problem& problem, const Outputs& got, const O
     const Bits &a = got.bits[slot], &b = expected.bits[slot];
     if (a.size() != b.size()) return std::string(name(slot)) + " has another size";
     for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i] == b[i]) continue;
       const double got_value = decode(format, a[i]), expected_value = decode(format, b[i]);
       if (same_number(got_value, expected_value)) continue;
       std::ostringstream message;

@@ -47,14 +47,15 @@ Bits Storage::read() const {
 
 std::string Storage::changes(bool elements_writable) const {
   if (!elements_writable && bytes_ == image_) return "";
-  std::vector<bool> writable(bytes_.size(), false);
+  std::vector<std::uint8_t> expected = image_;
   if (elements_writable) {
     for (const std::int64_t offset : offsets_) {
-      for (std::size_t b = 0; b < facts(format_).bytes; ++b) writable[position(offset) + b] = true;
+      std::memcpy(&expected[position(offset)], &bytes_[position(offset)], facts(format_).bytes);
     }
   }
+  if (bytes_ == expected) return "";
   for (std::size_t i = 0; i < bytes_.size(); ++i) {
-    if (bytes_[i] == image_[i] || writable[i]) continue;
+    if (bytes_[i] == expected[i]) continue;
     return "byte " +
            std::to_string(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(origin_)) +
            " from element 0 was changed";
