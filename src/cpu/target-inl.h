@@ -26,14 +26,7 @@
 #define NORMGRAD_INLINE NORMGRAD_ALWAYS
 #define NORMGRAD_TARGET_BEGIN namespace normgrad::plain {
 #define NORMGRAD_TARGET_END }
-#if NORMGRAD_HIGHWAY
-#define NORMGRAD_CHOOSER(kernel)
-#else
-#define NORMGRAD_CHOOSER(kernel)                                           \
-  namespace normgrad {                                                     \
-  decltype(&plain::kernel) choose_##kernel(Isa) { return &plain::kernel; } \
-  }
-#endif
+#define NORMGRAD_CHOOSER(kernel)  // without Highway: ops/plain_kernels.cc
 
 #else
 

@@ -28,6 +28,15 @@ NORMGRAD_TARGET_END
 NORMGRAD_CHOOSER(widen_array)
 NORMGRAD_CHOOSER(narrow_array)
 
+#if NORMGRAD_PLAIN && !NORMGRAD_HIGHWAY
+namespace normgrad {
+
+auto choose_widen_array(Isa) { return &plain::widen_array; }
+auto choose_narrow_array(Isa) { return &plain::narrow_array; }
+
+}  // namespace normgrad
+#endif
+
 #if (NORMGRAD_PLAIN && !NORMGRAD_HIGHWAY) || (!NORMGRAD_PLAIN && HWY_ONCE)
 namespace normgrad::cpu {
 
