@@ -78,37 +78,39 @@ inline NORMGRAD_ALWAYS void add_widened(LaneSums<double, K, kAlternating>& total
   });
 }
 
+// The second half of so many vectors added to the first, until one is left.
+template <int kCount>
+inline NORMGRAD_ALWAYS Vec<double> fold_vectors(const Vec<double>* part) {
+  if constexpr (kCount == 1) {
+    return part[0];
+  } else {
+    Vec<double> half[kCount / 2];
+    unroll<kCount / 2>([&](auto p) NORMGRAD_INLINE { half[p] = part[p] + part[p + kCount / 2]; });
+    return fold_vectors<kCount / 2>(half);
+  }
+}
+
 // Lanes fold 8-4-2-1.
 template <int K, bool kAlternating>
 inline NORMGRAD_ALWAYS std::array<double, K> fold(const LaneSums<double, K, kAlternating>& total) {
-  constexpr int kCount = kParts<double>;
-  constexpr int kHalf = kCount >= 4 ? kCount / 2 : kCount;
   std::array<double, K> sums;
   unroll<K>([&](auto k) NORMGRAD_INLINE {
-    double lane[kLanes];
     const auto& part = total.part[k];
-    unroll<kHalf>([&](auto p) NORMGRAD_INLINE {
-      // Lane j and lane j + 8; of a pair that alternates, they are in neighbouring vectors.
-      constexpr int kFirst = kAlternating ? 2 * p : p;
-      constexpr int kSecond = kAlternating ? 2 * p + 1 : p + kHalf;
-      double* to = lane + p * kWidth<double>;
-      if constexpr (kCount >= 4) {
-        store(part[kFirst] + part[kSecond], to);
-      } else {
-        store(part[p], to);
-      }
-    });
     if constexpr (kAlternating) {
-      // Lanes 0 2 4 6 1 3 5 7.
-      const double even = (lane[0] + lane[2]) + (lane[1] + lane[3]);
-      const double odd = (lane[4] + lane[6]) + (lane[5] + lane[7]);
-      sums[k] = even + odd;
-      return;
+      // Lanes j and j + 8 are in neighbouring vectors: 0 2 4 6 and 8 10 12 14, 1 3 5 7 and 9 11 13 15.
+      double even[4], odd[4];
+      store(part[0] + part[1], even);
+      store(part[2] + part[3], odd);
+      sums[k] =
+          ((even[0] + even[2]) + (even[1] + even[3])) + ((odd[0] + odd[2]) + (odd[1] + odd[3]));
+    } else {
+      double lane[kWidth<double>];
+      store(fold_vectors<kParts<double>>(part), lane);
+      for (std::int64_t half = kWidth<double> / 2; half > 0; half /= 2) {
+        for (std::int64_t j = 0; j < half; ++j) lane[j] += lane[j + half];
+      }
+      sums[k] = lane[0];
     }
-    for (std::int64_t half = kHalf * kWidth<double> / 2; half > 0; half /= 2) {
-      for (std::int64_t j = 0; j < half; ++j) lane[j] += lane[j + half];
-    }
-    sums[k] = lane[0];
   });
   return sums;
 }
