@@ -335,8 +335,12 @@ inline NORMGRAD_ALWAYS hn::Vec<hn::Repartition<std::uint16_t, Tag<float>>> round
   const hn::Repartition<std::uint16_t, Tag<float>> d16;
   const auto rounded = [&](Vec<float> a) NORMGRAD_INLINE {
     const auto bits = hn::BitCast(d, a.v);
-    const auto last = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1u));
-    return hn::Add(hn::Add(bits, hn::Set(d, 0x7FFFu)), last);
+    // Half of what is dropped, or a little less where the last bit that is kept is 0.
+    const Tag<float> f;
+    const auto half = hn::IfNegativeThenElse(hn::BitCast(f, hn::ShiftLeft<15>(bits)),
+                                             hn::BitCast(f, hn::Set(d, 0x8000u)),
+                                             hn::BitCast(f, hn::Set(d, 0x7FFFu)));
+    return hn::Add(bits, hn::BitCast(d, half));
   };
   const auto low = hn::BitCast(d16, hn::ShiftRight<16>(rounded(even)));
   const auto high = hn::BitCast(d16, rounded(odd));
