@@ -53,14 +53,17 @@ class BatchNormBackwardOp {
     } else {
       std::fill_n(rstd, tile.count, 0.0);
     }
+    double dw[kChannelTile], db[kChannelTile], sum_dy_xmu[kChannelTile];
     for (std::int64_t i = 0; i < tile.count; ++i) {
       const ChannelGradients gradients = batch_norm_gradients(sums[i], rstd[i]);
-      const std::int64_t channel = tile.first + i;
-      parameters_.store(kDw, channel, gradients.dw);
-      parameters_.store(kDb, channel, gradients.db);
-      parameters_.store(kSumDy, channel, sums[i][0]);
-      parameters_.store(kSumDyXmu, channel, sums[i][1]);
+      dw[i] = gradients.dw;
+      db[i] = gradients.db;
+      sum_dy_xmu[i] = sums[i][1];
     }
+    parameters_.store(kDw, tile, dw);
+    parameters_.store(kDb, tile, db);
+    parameters_.store(kSumDy, tile, db);
+    parameters_.store(kSumDyXmu, tile, sum_dy_xmu);
   }
 
   template <class Body>

@@ -2,6 +2,9 @@
 #ifndef NORMGRAD_OPS_CHANNEL_NORM_PARAMETERS_H
 #define NORMGRAD_OPS_CHANNEL_NORM_PARAMETERS_H
 
+#include <algorithm>
+#include <type_traits>
+
 #include "cpu/element.h"
 #include "normgrad/plan.h"
 #include "ops/channel_norm/channel_norm.h"
@@ -25,12 +28,17 @@ class Parameters {
   // Those of a tile.
   void load(int argument, ChannelTile tile, double absent, double* to) const {
     const Tensor& tensor = plan_.argument[argument].tensor;
-    if (tensor.present() && tensor.dtype == DataType::kF32 && tensor.strides[0] == 1) {
-      const float* const from = static_cast<const float*>(data_[argument]) + tile.first;
-      for (std::int64_t i = 0; i < tile.count; ++i) to[i] = cpu::read(from + i);
-    } else {
-      for (std::int64_t i = 0; i < tile.count; ++i) to[i] = load(argument, tile.first + i, absent);
+    if (!tensor.present()) {
+      std::fill_n(to, tile.count, absent);
+      return;
     }
+    cpu::with_element_type(tensor.dtype, [&](auto* type) {
+      const std::int64_t stride = tensor.strides[0];
+      const auto* from = static_cast<decltype(type)>(data_[argument]) + tile.first * stride;
+      for (std::int64_t i = 0; i < tile.count; ++i) {
+        to[i] = cpu::to_double(cpu::read(from + i * stride));
+      }
+    });
   }
   void store(int argument, std::int64_t channel, double value) const {
     const Tensor& tensor = plan_.argument[argument].tensor;
@@ -41,6 +49,18 @@ class Parameters {
       return;
     }
     cpu::store_element(data_[argument], tensor.dtype, channel * tensor.strides[0], value);
+  }
+  void store(int argument, ChannelTile tile, const double* values) const {
+    const Tensor& tensor = plan_.argument[argument].tensor;
+    if (!tensor.present()) return;
+    cpu::with_element_type(tensor.dtype, [&](auto* type) {
+      using T = std::remove_pointer_t<decltype(type)>;
+      const std::int64_t stride = tensor.strides[0];
+      T* to = static_cast<T*>(data_[argument]) + tile.first * stride;
+      for (std::int64_t i = 0; i < tile.count; ++i) {
+        cpu::write(to + i * stride, cpu::round_to<T>(values[i]));
+      }
+    });
   }
 
   // 1/sqrt(var + eps), or what is given instead, or 1.
