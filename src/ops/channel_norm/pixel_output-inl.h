@@ -29,7 +29,9 @@ class PixelOutput {
     if (split_.channels % kLine != 0) span_ = ceil_div(span_, kLine) * kLine;
     spans_ = ceil_div(pixels, span_);
     tile_ = pixels_.widest_tile();
-    ahead_ = std::clamp<std::int64_t>(kAhead / split_.channels, 4, 48);
+    if (cpu::is_worth_fetching(elements)) {
+      ahead_ = std::clamp<std::int64_t>(kAhead / split_.channels, 4, 48);
+    }
   }
 
   // All tiles of a span before the next.
@@ -108,6 +110,7 @@ class PixelOutput {
               return value_of<F, kSplit>(at.dy + i, at.x + i, map.at(i, part), part);
             },
             [&](std::int64_t i) NORMGRAD_INLINE {
+              if (ahead == 0) return;
               if (F::kReadsDy) cpu::prefetch(at.dy + i + dy_ahead);
               if (F::kReadsX) cpu::prefetch(at.x + i + x_ahead);
               if (kStores == Stores::kCached) cpu::prefetch_to_write(at.out + i + out_ahead);
@@ -123,7 +126,7 @@ class PixelOutput {
   ChannelSplit split_;
   Pixels<T> pixels_;
   std::int64_t tile_, span_, spans_;
-  std::int64_t ahead_;  // pixels
+  std::int64_t ahead_ = 0;  // pixels
 };
 
 NORMGRAD_TARGET_END

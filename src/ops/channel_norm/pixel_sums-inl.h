@@ -24,6 +24,7 @@ struct StepBlock {
   const T* x[kChain];
   std::int64_t extent[kChain];
   bool is_full = true;  // every step has an element for every accumulator
+  bool fetch = false;   // the next block meanwhile
 };
 
 // The f64 sums of a tile, [sum][lane][channel of the tile].
@@ -75,9 +76,10 @@ class PixelSums {
     const T* dy[kChain];
     const T* x[kChain];
     std::int64_t there[kChain];
+    bool fetch;
 
     explicit RowTerms(const StepBlock<T>& block)
-        : steps(block.steps), dy_ahead(block.dy_ahead), x_ahead(block.x_ahead) {
+        : steps(block.steps), dy_ahead(block.dy_ahead), x_ahead(block.x_ahead), fetch(block.fetch) {
       std::copy_n(block.dy, steps, dy);
       std::copy_n(block.x, steps, x);
     }
@@ -121,7 +123,7 @@ class PixelSums {
     for (int s = 0; s < terms.steps; ++s) {
       const T* dy = terms.dy[s] + terms.dy_at + i;
       const T* x = terms.x[s] + terms.x_at + i;
-      if (kVectors > 1) {
+      if (kVectors > 1 && terms.fetch) {
         unroll<kLines<T, A, kVectors>>([&](auto line) NORMGRAD_INLINE {
           cpu::prefetch(dy + terms.dy_ahead + line * (64 / std::int64_t{sizeof(T)}));
           cpu::prefetch(x + terms.x_ahead + line * (64 / std::int64_t{sizeof(T)}));

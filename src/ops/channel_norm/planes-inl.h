@@ -37,6 +37,8 @@ class PlaneLoops {
     whole_tiles_ = split.channels >= kFewChannels && channel <= share / (together > 1 ? 8 : 2);
     tile_ = whole_tiles_ ? std::clamp(kNear / 2 / channel, std::int64_t{1}, together) : together;
     while (tile_ > 1 && tiles() < 4 * threads()) tile_ /= 2;
+    // Smaller problems are in the threads' own caches: f32 8x512x7x7 1.03 -> 0.99 ns an element without, one thread.
+    fetch_ = split.n * split.l * split.channels > cpu::last_level_cache_bytes() / 64;
   }
 
   std::int64_t tiles() const { return ceil_div(split_.channels, tile_); }
@@ -100,6 +102,7 @@ class PlaneLoops {
                 [&](std::int64_t i, auto step)
                     NORMGRAD_INLINE { return value_of<F, split>(at.dy + i, at.x + i, m, step); },
                 [&](std::int64_t i) NORMGRAD_INLINE {
+                  if (!fetch_) return;
                   if (F::kReadsDy) cpu::prefetch(at.dy + i + dy_later);
                   if (F::kReadsX) cpu::prefetch(at.x + i + x_later);
                   if (stores == Stores::kCached) cpu::prefetch_to_write(out + i + out_later);
@@ -191,6 +194,7 @@ class PlaneLoops {
   Data dy_, x_, out_;
   std::int64_t tile_;
   bool whole_tiles_;
+  bool fetch_;
 };
 
 NORMGRAD_TARGET_END

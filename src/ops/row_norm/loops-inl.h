@@ -116,6 +116,9 @@ class RowLoops {
     constexpr std::int64_t kBytesAhead = 16384;
     const std::int64_t group_bytes = kGroupRows * split_.columns * std::int64_t{sizeof(T)};
     const std::int64_t ahead = kGroupRows * std::max(std::int64_t{1}, kBytesAhead / group_bytes);
+    // What is fetched must not drive out what is applied: f32 512x8192 1.63 -> 1.44 ns an element without, one thread.
+    constexpr std::int64_t kMostFetched = 32768;
+    const bool fetch = group_bytes <= kMostFetched && cpu::is_worth_fetching(elements_);
     cpu::parallel_for(split_.blocks, elements_, [&](std::int64_t block) NORMGRAD_ATTR {
       const std::int64_t begin = block * split_.block_rows;
       const std::int64_t end = std::min(begin + split_.block_rows, split_.rows);
@@ -129,11 +132,12 @@ class RowLoops {
           const std::int64_t row_ahead = row + ahead;
           Group group, next;
           rows_.locate(row, end, group);
-          if (row_ahead < end) rows_.locate(row_ahead, end, next);
+          const bool has_next = fetch && row_ahead < end;
+          if (has_next) rows_.locate(row_ahead, end, next);
           if (kKeepsXHat<F, T> && split_.columns <= kMostKept) group.kept = kept;
           rows_.read_statistics(row, group);
           reduce_.reduce(group);
-          apply_.apply(group, row_ahead < end ? &next : nullptr, 0, split_.columns, run.sums(),
+          apply_.apply(group, has_next ? &next : nullptr, 0, split_.columns, run.sums(),
                        run.pitch());
         }
         if (apply_.sums_wanted) run.end_run();
