@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/cache.h"
 #include "cpu/steps-inl.h"
@@ -88,13 +89,16 @@ inline void stream_copy(std::int64_t n, const T* from, T* to) {
   constexpr std::int64_t kStep =
       kWidth<float> * static_cast<std::int64_t>(sizeof(float) / sizeof(T));
   std::int64_t i = address % sizeof(T) == 0 ? std::min(head, n) : n;
-  std::copy_n(reinterpret_cast<const char*>(from), static_cast<std::size_t>(i) * sizeof(T),
-              reinterpret_cast<char*>(to));
+  const auto copy = [&](std::int64_t begin, std::int64_t end) {  // most often nothing: no call then
+    if (begin == end) return;
+    std::memcpy(static_cast<void*>(to + begin), static_cast<const void*>(from + begin),
+                static_cast<std::size_t>(end - begin) * sizeof(T));
+  };
+  copy(0, i);
   for (; i + kStep <= n; i += kStep) {
     stream(load<float>(reinterpret_cast<const float*>(from + i)), reinterpret_cast<float*>(to + i));
   }
-  std::copy_n(reinterpret_cast<const char*>(from + i), static_cast<std::size_t>(n - i) * sizeof(T),
-              reinterpret_cast<char*>(to + i));
+  copy(i, n);
 }
 
 // Before another thread may look at what was streamed.

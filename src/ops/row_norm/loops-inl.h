@@ -71,7 +71,7 @@ class RowLoops {
   using GroupSums = typename RowReduce<F, T>::GroupSums;
   static_assert(sizeof(RowMap<PerRow<double>>) == kGroupRows * kRowMapBytes);
   static constexpr int kColumnSums = F::kColumnSums;
-  static constexpr std::int64_t kTile = kApplyTile;
+  static constexpr std::int64_t kTile = 512;  // columns of a task
 
   double* slot(std::int64_t block) const { return slots_ + block * kColumnSums * split_.columns; }
 
@@ -177,10 +177,11 @@ class RowLoops {
         reduce_groups<double>(row, row_end, g);
       }
     }
-    const std::int64_t tiles = ceil_div(split_.columns, kTile);
+    const std::int64_t width = split_.columns < 16 * kApplyTile ? kTile : kApplyTile;
+    const std::int64_t tiles = ceil_div(split_.columns, width);
     cpu::parallel_for(tiles, (end - begin) * split_.columns, [&](std::int64_t tile) NORMGRAD_ATTR {
-      const std::int64_t column = tile * kTile;
-      const std::int64_t column_end = std::min(column + kTile, split_.columns);
+      const std::int64_t column = tile * width;
+      const std::int64_t column_end = std::min(column + width, split_.columns);
       RunSums run(*this, block, column, column_end);
       if (apply_.sums_wanted && begin == block * split_.block_rows) run.start_block();
       if (apply_.sums_wanted) run.start_run();
