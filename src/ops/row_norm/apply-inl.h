@@ -52,7 +52,9 @@ class RowApply {
     alignas(64) T dx_tile[kGroupRows][kApplyTile];
     double unwanted[kColumnSums * kApplyTile];
     const bool direct = dx_wanted && stores == Stores::kCached;
-    if (!sums_wanted) std::fill_n(unwanted, kColumnSums * kApplyTile, 0.0);
+    for (int k = 0; k < kColumnSums && !sums_wanted; ++k) {
+      std::fill_n(unwanted + k * kApplyTile, std::min(kApplyTile, end - begin), 0.0);
+    }
     const RowMap<PerRow<B>> map = rounded<B>(group.map);
     for (std::int64_t tile = begin; tile < end; tile += kApplyTile) {
       const std::int64_t count = std::min(kApplyTile, end - tile);
@@ -61,12 +63,10 @@ class RowApply {
       const SumsAt to =
           sums_wanted ? SumsAt{sums + tile - begin, pitch} : SumsAt{unwanted, kApplyTile};
       const Tile<B> at{group, next, map, tile, dx, to, direct};
-      if (group.rows < kGroupRows) {
-        apply_tile<B, 0, false>(at, count);
-      } else if (kKeepsXHat<F, T> && group.kept != nullptr) {
-        apply_tile<B, kGroupRows, kKeepsXHat<F, T>>(at, count);
+      if (kKeepsXHat<F, T> && group.kept != nullptr) {
+        apply_tile<B, kKeepsXHat<F, T>>(at, count);
       } else {
-        apply_tile<B, kGroupRows, false>(at, count);
+        apply_tile<B, false>(at, count);
       }
       if (direct || !dx_wanted) continue;
       for (int r = 0; r < group.rows; ++r) stream_copy(count, dx_tile[r], group.dx[r] + tile);
@@ -88,28 +88,27 @@ class RowApply {
     bool fetch_dx;
   };
 
-  // `count` columns of kRows rows (0: of group.rows), in strips of 4 vectors:
-  // about a cache line.
-  template <typename B, int kRows, bool kKept>
+  // `count` columns of the group's rows, in strips of 4 vectors: about a cache line.
+  template <typename B, bool kKept>
   void apply_tile(const Tile<B>& tile, std::int64_t count) const {
     constexpr int kStrip = kStripVectors;
     constexpr int kLeast = kAlternates<T, B> ? 2 : 1;
     std::int64_t i = 0;
     for (; i + kStrip * kWidth<B> <= count; i += kStrip * kWidth<B>) {
-      apply_strip<B, kRows, kKept, kStrip>(tile, i, Whole());
+      apply_strip<B, kKept, kStrip>(tile, i, Whole());
     }
     for (; i + kLeast * kWidth<B> <= count; i += kLeast * kWidth<B>) {
-      apply_strip<B, kRows, kKept, kLeast>(tile, i, Whole());
+      apply_strip<B, kKept, kLeast>(tile, i, Whole());
     }
-    if (i < count) apply_strip<B, kRows, kKept, kLeast>(tile, i, Part{count - i});
+    if (i < count) apply_strip<B, kKept, kLeast>(tile, i, Part{count - i});
   }
 
-  template <typename B, int kRows, bool kKept, int kStrip, class Size>
+  template <typename B, bool kKept, int kStrip, class Size>
   NORMGRAD_ALWAYS void apply_strip(const Tile<B>& tile, std::int64_t i, Size size) const {
     constexpr bool kAlternating = kAlternates<T, B>;
     ColumnSums<B, kColumnSums, kStrip, kAlternating> sums;
     sums.start(tile.to.at + i, tile.to.pitch, size);
-    const int rows = kRows > 0 ? kRows : tile.group.rows;
+    const int rows = tile.group.rows;
     const std::int64_t column = tile.begin + i;
     for (int r = 0; r < rows; ++r) {
       const RowMap<Vec<B>> m = spread(tile.map, r);
