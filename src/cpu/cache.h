@@ -13,12 +13,17 @@ std::int64_t last_level_cache_bytes();
 // For tests: a small cache brings small problems onto the paths of large ones. 0: what the machine has.
 NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 
-// Whether a problem of so many elements is worth fetching ahead by instructions. In the cache, and on the way to it, they only
-// cost: one thread, Zen 3, f32: LayerNorm backward 2048x1024 1.73 -> 1.50 ns an element without them, BatchNorm channels-last
-// 32x256x14x14 1.75 -> 1.44; beyond it, BatchNorm channels-last 16x32x16x28x28 2.05 -> 1.76 with them, and bf16 LayerNorm
-// 4096x1024, 25 MB of 32, 0.87 -> 0.79.
+// Whether to fetch ahead by instructions in a problem of so many elements. Where the cache holds it they only cost: one
+// thread, Zen 3, f32: LayerNorm backward 2048x1024 1.73 -> 1.50 ns an element without them, BatchNorm channels-last
+// 32x256x14x14 1.75 -> 1.44; beyond it, BatchNorm channels-last 16x32x16x28x28 2.05 -> 1.76 with them. By elements, three of
+// f32: 16-bit data, on which less is computed per byte, gain from half of the cache on (LayerNorm 4096x1024 0.87 -> 0.79).
 inline bool is_worth_fetching(std::int64_t elements) {
   return elements > last_level_cache_bytes() / 12;
+}
+// The same for the next channels of a walk along channels, which jumps: f32 32x256x14x14 gains (0.70 -> 0.63), 8x512x7x7
+// loses (0.99 -> 1.03).
+inline bool is_worth_fetching_next(std::int64_t elements) {
+  return elements > last_level_cache_bytes() / 64;
 }
 
 // prefetch() starts to bring a cache line into L2, where it is kept until its turn comes; prefetch_to_write() does so for

@@ -335,7 +335,7 @@ inline NORMGRAD_ALWAYS hn::Vec<hn::Repartition<std::uint16_t, Tag<float>>> round
   const hn::Repartition<std::uint16_t, Tag<float>> d16;
   const auto rounded = [&](Vec<float> a) NORMGRAD_INLINE {
     const auto bits = hn::BitCast(d, a.v);
-    // Half of what is dropped, or a little less where the last bit that is kept is 0.
+    // Half of the last digit that is kept, or, if that is even, a little less.
     const Tag<float> f;
     const auto half = hn::IfNegativeThenElse(hn::BitCast(f, hn::ShiftLeft<15>(bits)),
                                              hn::BitCast(f, hn::Set(d, 0x8000u)),

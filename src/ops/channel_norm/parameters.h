@@ -25,7 +25,7 @@ class Parameters {
     }
     return cpu::load_element(data_[argument], tensor.dtype, channel * tensor.strides[0]);
   }
-  // Those of a tile.
+  // Those of a tile: numbers, no counts, which may be i32.
   void load(int argument, ChannelTile tile, double absent, double* to) const {
     const Tensor& tensor = plan_.argument[argument].tensor;
     if (!tensor.present()) {
