@@ -142,6 +142,35 @@ TEST_P(Conversions, EncodeEveryF32) {
   EXPECT_EQ(second, "");
 }
 
+// Every upper half of the bits with lower halves on both sides of all that rounding asks for, in runs of any length. bf16
+// NaNs: as the kernels have them.
+TEST_P(Conversions, EncodePairs) {
+  std::vector<float> numbers;
+  for (std::uint32_t upper = 0; upper < 65536; ++upper) {
+    for (const std::uint32_t lower : {0x0000u, 0x0001u, 0x7FFFu, 0x8000u, 0x8001u, 0xFFFFu}) {
+      const auto number = std::bit_cast<float>(upper << 16 | lower);
+      if (!std::isnan(number) || lower == 0) numbers.push_back(number);
+    }
+  }
+  for (const Isa isa : available_isas()) {
+    std::vector<std::uint16_t> got(numbers.size());
+    std::size_t begin = 0;
+    for (std::size_t n = 1; begin < numbers.size(); begin += n, n = n % 70 + 1) {
+      n = std::min(n, numbers.size() - begin);
+      normgrad::cpu::convert_pairs_from_f32(isa, GetParam().dtype, numbers.data() + begin,
+                                            got.data() + begin, n);
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const double value = decode(GetParam().format, got[i]);
+      if (std::isnan(numbers[i])) {
+        ASSERT_TRUE(std::isnan(value)) << i;
+      } else {
+        ASSERT_EQ(got[i], encode(GetParam().format, static_cast<double>(numbers[i]))) << numbers[i];
+      }
+    }
+  }
+}
+
 // Ends of a buffer: every length up to some vectors, nothing written past it.
 TEST_P(Conversions, AnyLength) {
   for (const Isa isa : available_isas()) {

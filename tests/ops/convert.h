@@ -11,6 +11,9 @@ namespace normgrad::cpu {
 
 void convert_to_f32(Isa isa, DataType dtype, const void* from, float* to, std::size_t count);
 void convert_from_f32(Isa isa, DataType dtype, const float* from, void* to, std::size_t count);
+// Two vectors at a time, as the kernels write: a NaN must have nothing in the lower half of its bits.
+void convert_pairs_from_f32(Isa isa, DataType dtype, const float* from, void* to,
+                            std::size_t count);
 
 }  // namespace normgrad::cpu
 

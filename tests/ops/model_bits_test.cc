@@ -43,6 +43,7 @@ TEST(ModelBitsOfLargeProblems, RowNorms) {
            std::vector<std::vector<std::int64_t>>{{9, 9000},
                                                   {70, 1025},
                                                   {300, 300},
+                                                  {300, 1030},
                                                   {33000, 3},
                                                   {17000, 17},
                                                   {2, 70001},
