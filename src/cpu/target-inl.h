@@ -7,7 +7,7 @@
 //   NORMGRAD_TARGET_BEGIN            // namespace normgrad::<instruction set>
 //   void kernel(...) {...}
 //   NORMGRAD_TARGET_END
-//   NORMGRAD_CHOOSER(kernel)         // KernelFunction* choose_kernel(Isa)
+//   NORMGRAD_CHOOSER(kernel)         // KernelFunction* choose_kernel(Isa); it also has a line in ops/plain_kernels.cc
 //
 // and is built twice: with NORMGRAD_PLAIN for the plain C++ path, and, if there is Highway,
 // without. No include guard: this file is read again for every instruction set.
@@ -26,7 +26,7 @@
 #define NORMGRAD_INLINE NORMGRAD_ALWAYS
 #define NORMGRAD_TARGET_BEGIN namespace normgrad::plain {
 #define NORMGRAD_TARGET_END }
-#define NORMGRAD_CHOOSER(kernel)  // without Highway: ops/plain_kernels.cc
+#define NORMGRAD_CHOOSER(kernel)  // said elsewhere: with Highway in its build, without in ops/plain_kernels.cc
 
 #else
 
