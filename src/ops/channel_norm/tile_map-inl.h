@@ -78,7 +78,12 @@ class TileMap {
     }
   }
 
-  A mean_[kMost], mean_low_[kMost], scale_[kMost], c1_[kMost], c2_[kMost];
+  // Vectors of 64 bytes would otherwise lie in two cache lines each.
+  alignas(64) A mean_[kMost];
+  alignas(64) A mean_low_[kMost];
+  alignas(64) A scale_[kMost];
+  alignas(64) A c1_[kMost];
+  alignas(64) A c2_[kMost];
 };
 
 NORMGRAD_TARGET_END

@@ -50,7 +50,7 @@ class RowApply {
   void apply_in(const RowGroup<T>& group, const RowGroup<T>* next, std::int64_t begin,
                 std::int64_t end, double* sums, std::int64_t pitch) const {
     alignas(64) T dx_tile[kGroupRows][kApplyTile];
-    double unwanted[kColumnSums * kApplyTile];
+    alignas(64) double unwanted[kColumnSums * kApplyTile];
     const bool direct = dx_wanted && stores == Stores::kCached;
     for (int k = 0; k < kColumnSums && !sums_wanted; ++k) {
       std::fill_n(unwanted + k * kApplyTile, std::min(kApplyTile, end - begin), 0.0);

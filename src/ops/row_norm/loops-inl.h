@@ -106,7 +106,7 @@ class RowLoops {
     bool direct_;
     std::int64_t columns_, pitch_;
     double* block_;
-    double run_[kColumnSums * kMaxRunColumns];
+    alignas(64) double run_[kColumnSums * kMaxRunColumns];
   };
 
   // Every thread takes whole blocks of rows.
