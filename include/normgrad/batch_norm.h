@@ -30,6 +30,8 @@ struct BatchNorm {
   double momentum = 0;
   bool training = true;
   int channel_axis = 1;
+
+  friend bool operator==(const BatchNorm&, const BatchNorm&) = default;
 };
 
 struct BatchNormData {

@@ -24,6 +24,8 @@ struct BatchNormBackward {
   bool training = true;  // the statistics are those of x, and the gradient goes through them; else
                          // they are constants
   int channel_axis = 1;
+
+  friend bool operator==(const BatchNormBackward&, const BatchNormBackward&) = default;
 };
 
 struct BatchNormBackwardData {

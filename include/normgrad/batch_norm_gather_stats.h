@@ -20,6 +20,8 @@ struct BatchNormGatherStats {
   Tensor counts;                     // (W): the elements per channel of each device
   double eps = 0;
   double momentum = 0;
+
+  friend bool operator==(const BatchNormGatherStats&, const BatchNormGatherStats&) = default;
 };
 
 struct BatchNormGatherStatsData {

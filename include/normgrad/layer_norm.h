@@ -16,6 +16,8 @@ struct LayerNorm {
   Tensor w;  // absent: 1
   Tensor b;  // absent: 0
   double eps = 0;
+
+  friend bool operator==(const LayerNorm&, const LayerNorm&) = default;
 };
 
 struct LayerNormData {

@@ -16,6 +16,8 @@ struct LayerNormBackward {
   Tensor w;              // absent: 1
   Tensor x_hat, sigma;   // either the normalized input and its standard deviation sqrt(var + eps),
   Tensor x, mean, rstd;  // or the input, its mean and 1/sigma
+
+  friend bool operator==(const LayerNormBackward&, const LayerNormBackward&) = default;
 };
 
 struct LayerNormBackwardData {

@@ -13,6 +13,8 @@ struct RmsNorm {
   Tensor x;
   Tensor w;  // absent: 1
   double eps = 0;
+
+  friend bool operator==(const RmsNorm&, const RmsNorm&) = default;
 };
 
 struct RmsNormData {

@@ -13,6 +13,8 @@ struct RmsNormBackward {
   Tensor w;       // absent: 1
   Tensor x;
   Tensor rstd;  // absent: 1/sqrt(mean(x^2)), computed here, no eps
+
+  friend bool operator==(const RmsNormBackward&, const RmsNormBackward&) = default;
 };
 
 struct RmsNormBackwardData {

@@ -20,6 +20,8 @@ struct Tensor {
   const char* name = "";  // what messages call it; a string literal
 
   constexpr bool present() const { return dtype != DataType::kNone; }
+
+  friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
 }  // namespace normgrad

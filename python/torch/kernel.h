@@ -44,13 +44,25 @@ inline void raise(Status status) {
   if (status != Status::kOk) throw std::runtime_error(normgradGetLastError());
 }
 
+// A model calls an operator with the same shapes again and again: a thread keeps the last plan of each operator (LayerNorm of
+// 4x8: a tenth of the call).
+template <class Problem>
+const Plan& plan_of(const Problem& problem) {
+  thread_local Problem planned;
+  thread_local Plan plan;
+  if (plan.op != nullptr && problem == planned) return plan;
+  plan.op = nullptr;
+  raise(make_plan(problem, &plan));
+  planned = problem;
+  return plan;
+}
+
 template <class Problem, class Data>
 void compute(const Problem& problem, const Data& data) {
   // torch.set_num_threads is for all threads, but reaches one, and its OpenMP, when torch first asks for the number there.
   std::uint32_t threads = 0;
   check(shim().get_num_threads(&threads), "give its number of threads");
-  Plan plan;
-  raise(make_plan(problem, &plan));
+  const Plan& plan = plan_of(problem);
   const Workspace workspace(plan.workspace_bytes);
   raise(run(plan, data, workspace.data(), plan.workspace_bytes));
 }

@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -55,6 +56,34 @@ LAYOUTS = {
 }
 WAYS = ["functional", "enabled"]
 MIXTURES = [(d, p) for d in DTYPES for p in DTYPES if p in (d, "float32")]  # parameters may also be float32
+
+
+def in_new_thread(f):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(f).result()
+
+
+# A thread keeps the plan of its last call: whatever differs from it asks for another.
+def test_calls_that_differ_in_one_thing_are_planned_anew():
+    shape = (6, 5)
+    (x, other), (w, b) = (tensors("float32", shape, shape), tensors("float32", (5,), (5,), seed=2))
+    calls = [
+        lambda x: ng.functional.layer_norm(x, (5,), w, b, 1e-5),
+        lambda x: ng.functional.layer_norm(x, (5,), w, b, 1.0),
+        lambda x: ng.functional.layer_norm(x, (5,), w, None, 1.0),
+        lambda x: ng.functional.layer_norm(x, (5,), None, None, 1.0),
+        lambda x: ng.functional.layer_norm(x[:4], (5,), None, None, 1.0),
+        lambda x: ng.functional.layer_norm(x[::2], (5,), None, None, 1.0),
+        lambda x: ng.functional.layer_norm(x.bfloat16(), (5,), None, None, 1.0),
+        lambda x: ng.functional.layer_norm(x.unflatten(0, (2, 3)), (3, 5), None, None, 1.0),
+    ]
+    fresh = [in_new_thread(lambda call=call: call(x)) for call in calls]
+    for order in (range(len(calls)), reversed(range(len(calls)))):
+        for i in order:
+            calls[i](other)  # the same plan with other addresses
+            with pytest.raises(RuntimeError, match="normalized_shape"):
+                ng.functional.layer_norm(x, (4,), None, None, 1.0)
+            assert torch.equal(calls[i](x), fresh[i])
 
 
 @pytest.mark.parametrize("way", WAYS)
