@@ -166,9 +166,31 @@ inline constexpr bool kPromotes = kConverts<A, T> || kConverts<float, T>;
 template <typename A, typename T>
 using NarrowTag = Narrow<typename LaneOf<T>::Type, A>;
 
+#if HWY_TARGET == HWY_AVX3
+// Between 16 numbers of 32 bits and 16 words that are their upper halves: one shuffle, where Highway has two or three
+// operations.
+inline NORMGRAD_ALWAYS __m512i upper_halves_of(__m256i words) {
+  alignas(64) static constexpr std::uint16_t kFrom[32] = {
+      0, 0, 1, 1, 2,  2,  3,  3,  4,  4,  5,  5,  6,  6,  7,  7,
+      8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
+  return _mm512_maskz_permutexvar_epi16(0xAAAAAAAAu, _mm512_load_si512(kFrom),
+                                        _mm512_castsi256_si512(words));
+}
+inline NORMGRAD_ALWAYS __m256i upper_halves(__m512i numbers) {
+  alignas(64) static constexpr std::uint16_t kFrom[32] = {1,  3,  5,  7,  9,  11, 13, 15,
+                                                          17, 19, 21, 23, 25, 27, 29, 31};
+  return _mm512_castsi512_si256(_mm512_permutexvar_epi16(_mm512_load_si512(kFrom), numbers));
+}
+#endif
+
 template <typename A, typename T>
 inline NORMGRAD_ALWAYS Vec<A> promote(hn::Vec<NarrowTag<A, T>> narrow) {
   const Tag<A> d;
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
+    return {{_mm512_castsi512_ps(upper_halves_of(narrow.raw))}};
+  }
+#endif
   const Narrow<float, A> d32;
   const auto in_f32 = [&]() NORMGRAD_INLINE {
     if constexpr (std::is_same_v<T, BFloat>) {
@@ -284,7 +306,14 @@ inline NORMGRAD_ALWAYS void store2(Vec<A> a, Vec<A> b, T* to) {
     }
   }
 #endif
-#if NORMGRAD_HAS_SHUFFLES  // one store of the upper halves of both
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
+    for (const auto& [v, at] : {std::pair(a, to), std::pair(b, to + kWidth<A>)}) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), upper_halves(rounded_bits(v).raw));
+    }
+    return;
+  }
+#elif NORMGRAD_HAS_SHUFFLES  // one store of the upper halves of both
   if constexpr (std::is_same_v<T, BFloat> && std::is_same_v<A, float>) {
     const hn::Repartition<std::uint16_t, Tag<float>> d;
     const auto upper = [&](Vec<float> v)
