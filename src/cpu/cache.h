@@ -15,10 +15,11 @@ NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 
 // Whether to fetch ahead by instructions in a problem of so many elements. Where the cache holds it they only cost: one
 // thread, Zen 3, f32: LayerNorm backward 2048x1024 1.73 -> 1.50 ns an element without them, BatchNorm channels-last
-// 32x256x14x14 1.75 -> 1.44; beyond it, BatchNorm channels-last 16x32x16x28x28 2.05 -> 1.76 with them. By elements, three of
-// f32: 16-bit data, on which less is computed per byte, gain from half of the cache on (LayerNorm 4096x1024 0.87 -> 0.79).
+// 32x256x14x14 1.75 -> 1.44; beyond it, BatchNorm channels-last 16x32x16x28x28 2.05 -> 1.76 with them. By elements, as if
+// three of f32 filled three quarters of it: 16-bit data, on which less is computed per byte, gain from less on (LayerNorm
+// 4096x1024 0.87 -> 0.79).
 inline bool is_worth_fetching(std::int64_t elements) {
-  return elements > last_level_cache_bytes() / 12;
+  return elements > last_level_cache_bytes() / 16;
 }
 // The same for the next channels of a walk along channels, which jumps: f32 32x256x14x14 gains (0.70 -> 0.63), 8x512x7x7
 // loses (0.99 -> 1.03).
