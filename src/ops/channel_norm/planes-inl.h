@@ -56,15 +56,17 @@ class PlaneLoops {
     alignas(OfChannel) std::byte room[kMostChannels * sizeof(OfChannel)];
     auto* const sums = reinterpret_cast<OfChannel*>(room);
     for (std::int64_t c = 0; c < tile.count; ++c) new (sums + c) OfChannel;
-    each_segment_of<F>(
-        tile, span_of(split_, chunk),
-        [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
-          with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
-            sums[c].walk(segment.count, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-              return value_of<F, split>(at.dy + i, at.x + i, m, step);
-            });
-          });
-        });
+    const Constants<A> constants(maps, tile.count);
+    with_split<F, A>(constants.is_split, [&](auto split) NORMGRAD_ATTR {
+      each_segment_of<F>(tile, span_of(split_, chunk),
+                         [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
+                           const ChannelMap<Vec<A>> map = constants.in_all_lanes(c);
+                           sums[c].walk(segment.count,
+                                        [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+                                          return value_of<F, split>(at.dy + i, at.x + i, map, step);
+                                        });
+                         });
+    });
     for (std::int64_t c = 0; c < tile.count; ++c) {
       const std::array<double, F::kSums> total = sums[c].finish();
       std::copy_n(total.data(), F::kSums, to.at + c * to.stride);
@@ -91,15 +93,17 @@ class PlaneLoops {
     // Only with whole tiles is the next n this thread's to write, and not in another's cache.
     const std::int64_t out_later =
         direct && split_.n > 1 && takes_whole_tiles() ? out_.n_stride() : 0;
-    each_segment_of<F>(
-        tile, span, [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
-          with_map<F, A>(maps[c], [&](const ChannelMap<Vec<A>>& m, auto split) NORMGRAD_INLINE {
+    const Constants<A> constants(maps, tile.count);
+    with_split<F, A>(constants.is_split, [&](auto split) NORMGRAD_ATTR {
+      each_segment_of<F>(
+          tile, span, [&](std::int64_t c, const Segment& segment, Pointers at) NORMGRAD_INLINE {
+            const ChannelMap<Vec<A>> map = constants.in_all_lanes(c);
             T out_pack[kChannelChunk];
             T* const out = direct ? at.out : out_pack;
             elementwise<A>(
                 segment.count, out, direct ? stores : Stores::kCached,
                 [&](std::int64_t i, auto step)
-                    NORMGRAD_INLINE { return value_of<F, split>(at.dy + i, at.x + i, m, step); },
+                    NORMGRAD_INLINE { return value_of<F, split>(at.dy + i, at.x + i, map, step); },
                 [&](std::int64_t i) NORMGRAD_INLINE {
                   if (!fetch_) return;
                   if (F::kReadsDy) cpu::prefetch(at.dy + i + dy_later);
@@ -108,7 +112,7 @@ class PlaneLoops {
                 });
             if (!direct) out_.unpack(segment, out_pack);
           });
-        });
+    });
   }
 
  private:
@@ -179,15 +183,29 @@ class PlaneLoops {
     });
   }
 
-  // body(map in every lane, whether the mean has a low part).
-  template <class F, typename A, class Body>
-  static NORMGRAD_ALWAYS void with_map(const ChannelMap<double>& map, Body&& body) {
-    const double low = low_of_mean<A>(map);
-    const ChannelMap<Vec<A>> m{all(constant<A>(map.mean)), all(constant<A>(low)),
-                               all(constant<A>(map.scale)), all(constant<A>(map.c1)),
-                               all(constant<A>(map.c2))};
-    with_split<F, A>(low != 0, [&](auto split) NORMGRAD_INLINE { body(m, split); });
-  }
+  // The constants of a tile's channels as arithmetic type A has them, made once for all of its segments.
+  template <typename A>
+  class Constants {
+   public:
+    Constants(const ChannelMaps& maps, std::int64_t count) {
+      for (std::int64_t c = 0; c < count; ++c) {
+        const ChannelMap<double> map = maps[c];
+        const double low = low_of_mean<A>(map);
+        is_split |= low != 0;
+        of_[c] = {constant<A>(map.mean), constant<A>(low), constant<A>(map.scale),
+                  constant<A>(map.c1), constant<A>(map.c2)};
+      }
+    }
+    NORMGRAD_ALWAYS ChannelMap<Vec<A>> in_all_lanes(std::int64_t c) const {
+      const ChannelMap<A>& map = of_[c];
+      return {all(map.mean), all(map.mean_low), all(map.scale), all(map.c1), all(map.c2)};
+    }
+
+    bool is_split = false;  // some mean has a low part
+
+   private:
+    ChannelMap<A> of_[kMostChannels];
+  };
 
   const ChannelSplit& split_;
   Data dy_, x_, out_;
