@@ -14,7 +14,7 @@
 #include "normgrad/settings.h"
 
 #undef NORMGRAD_ALWAYS
-#if NORMGRAD_COVERAGE  // gcov tells functions apart, not the copies within one
+#if NORMGRAD_CALLS  // functions stay functions: src/CMakeLists.txt says where and why
 #define NORMGRAD_ALWAYS
 #else
 #define NORMGRAD_ALWAYS __attribute__((always_inline))
