@@ -67,7 +67,7 @@ template <typename A, typename T, class Value, class Fetch>
 inline NORMGRAD_ALWAYS void elementwise(std::int64_t n, T* to, Stores stores, Value&& value,
                                         Fetch&& fetch) {
   const auto address = reinterpret_cast<std::uintptr_t>(to);
-  if (stores == Stores::kCached || address % sizeof(T) != 0) {
+  if (!kStreams || stores == Stores::kCached || address % sizeof(T) != 0) {
     return elementwise_by<Stores::kCached, A>(n, to, value, fetch);
   }
   const std::int64_t head =

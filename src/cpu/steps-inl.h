@@ -24,8 +24,8 @@ inline NORMGRAD_ALWAYS void unroll(Body&& body) {
   (std::make_integer_sequence<int, kCount>());
 }
 
-// Vectors that are worked on side by side, where sums stay in registers meanwhile: the plain path's are wide already.
-inline constexpr int kStripVectors = kWidth<double> == 16 ? 1 : 4;
+// Vectors that are worked on side by side, where sums stay in registers meanwhile.
+inline constexpr int kStripVectors = 4;
 // The cache lines that so many vectors of A take as elements of type T: one, or two where vectors have 64 bytes.
 template <typename T, typename A, int kVectors>
 inline constexpr int kLines = static_cast<int>((kVectors * kWidth<A> * sizeof(T) + 63) / 64);

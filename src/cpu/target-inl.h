@@ -14,7 +14,7 @@
 #include "normgrad/settings.h"
 
 #undef NORMGRAD_ALWAYS
-#if NORMGRAD_COVERAGE  // gcov tells functions apart, not the copies within one
+#if NORMGRAD_CALLS  // functions stay functions: src/CMakeLists.txt says where and why
 #define NORMGRAD_ALWAYS
 #else
 #define NORMGRAD_ALWAYS __attribute__((always_inline))
@@ -26,10 +26,16 @@
 #define NORMGRAD_INLINE NORMGRAD_ALWAYS
 #define NORMGRAD_TARGET_BEGIN namespace normgrad::plain {
 #define NORMGRAD_TARGET_END }
-#define NORMGRAD_CHOOSER(kernel)  // said elsewhere: with Highway in its build, without in ops/plain_kernels.cc
+#define NORMGRAD_CHOOSER( \
+    kernel)  // said elsewhere: with Highway in its build, without in ops/plain_kernels.cc
 
 #else
 
+// On x86 Highway starts with SSE4: what every processor has, the plain path uses as well. Functions outside of
+// NORMGRAD_TARGET_BEGIN and _END are compiled for every processor all the same.
+#ifndef HWY_WANT_SSE4
+#define HWY_WANT_SSE4 1
+#endif
 // Off: SSSE3, which no processor without SSE4 is worth; the newer AVX-512, which has nothing for us; SVE, whose vectors
 // have no size that the compiler knows. NEON is arm64's baseline.
 #define NORMGRAD_SVE (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
@@ -61,18 +67,24 @@
   HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-// A build for a newer processor alone has its instruction set as the baseline and no lower one.
-#if HWY_TARGETS & HWY_SSE4 & ~HWY_STATIC_TARGET
+// Each, or the next lower one that is built: a build for a newer processor alone has none below that, one with sanitizers
+// has few.
+#if HWY_ARCH_X86
+#define NORMGRAD_BASELINE(kernel) plain::kernel
+#else
+#define NORMGRAD_BASELINE(kernel) HWY_NAMESPACE::kernel
+#endif
+#if HWY_TARGETS & HWY_SSE4
 #define NORMGRAD_SSE4(kernel) N_SSE4::kernel
 #else
-#define NORMGRAD_SSE4(kernel) HWY_NAMESPACE::kernel
+#define NORMGRAD_SSE4(kernel) NORMGRAD_BASELINE(kernel)
 #endif
-#if HWY_TARGETS & HWY_AVX2 & ~HWY_STATIC_TARGET
+#if HWY_TARGETS & HWY_AVX2
 #define NORMGRAD_AVX2(kernel) N_AVX2::kernel
 #else
-#define NORMGRAD_AVX2(kernel) HWY_NAMESPACE::kernel
+#define NORMGRAD_AVX2(kernel) NORMGRAD_SSE4(kernel)
 #endif
-#if HWY_TARGETS & HWY_AVX3 & ~HWY_STATIC_TARGET
+#if HWY_TARGETS & HWY_AVX3
 #define NORMGRAD_AVX512(kernel) N_AVX3::kernel
 #else
 #define NORMGRAD_AVX512(kernel) NORMGRAD_AVX2(kernel)
@@ -85,9 +97,9 @@
   decltype(&HWY_NAMESPACE::kernel) choose_##kernel(Isa isa) { \
     switch (isa) {                                            \
       case Isa::kPlain:                                       \
-        return &plain::kernel;                                \
-      case Isa::kBaseline:                                    \
         break;                                                \
+      case Isa::kBaseline:                                    \
+        return &NORMGRAD_BASELINE(kernel);                    \
       case Isa::kSse4:                                        \
         return &NORMGRAD_SSE4(kernel);                        \
       case Isa::kAvx2:                                        \
@@ -95,7 +107,7 @@
       case Isa::kAvx512:                                      \
         return &NORMGRAD_AVX512(kernel);                      \
     }                                                         \
-    return &HWY_NAMESPACE::kernel;                            \
+    return &plain::kernel;                                    \
   }                                                           \
   }
 #else

@@ -325,6 +325,7 @@ inline NORMGRAD_ALWAYS void store2(Vec<A> a, Vec<A> b, T* to) {
   store(a, to);
   store(b, to + kWidth<A>);
 }
+inline constexpr bool kStreams = true;
 // Past the cache, to an address aligned to 16 bytes. End with stream_fence(). Highway writes whole
 // 16 bytes however short the vector is, so shorter ones go the ordinary way.
 template <typename A, typename T>

@@ -53,7 +53,7 @@ class PixelOutput {
     const std::int64_t run = gaps ? kLanes : pixels_at_once(tile.count);
     const std::int64_t width = gaps ? tile.count : run * tile.count;
     const TileMap<A, kAlternates<T, A>> map(maps, tile.count, width, false);
-    const bool streamed = stores == Stores::kStreamed && pixels_.out.is_aligned(tile);
+    const bool streamed = kStreams && stores == Stores::kStreamed && pixels_.out.is_aligned(tile);
     // Nothing is fetched beyond the span's end: what is to be written there may be another thread's.
     const std::int64_t last = std::max(span.begin, span.end - ahead_);
     const auto write = [&](auto split, auto how) NORMGRAD_ATTR {
