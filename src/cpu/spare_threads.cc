@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -25,12 +26,13 @@ void* hold(void* argument) {
   return nullptr;
 }
 
-// A thread that was joined still counts against the limits for a moment, until the kernel has forgotten its number.
+// A thread that was joined still counts against the limits until the kernel has forgotten its number: for a moment, or, where
+// others want the processor that it ends on, for milliseconds.
 void wait_until_forgotten(long id) {
-  constexpr int kMostTurns = 10000;  // should the number have found a new bearer
-  for (int i = 0; i < kMostTurns && ::syscall(SYS_tgkill, ::getpid(), id, 0) == 0; ++i) {
-    ::sched_yield();
-  }
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point latest =
+      Clock::now() + std::chrono::seconds(1);  // should the number have found a new bearer
+  while (::syscall(SYS_tgkill, ::getpid(), id, 0) == 0 && Clock::now() < latest) ::sched_yield();
 }
 
 }  // namespace
