@@ -1,10 +1,11 @@
-// BatchNormBackward on the CPU.
+// BatchNormBackward on the CPU, and BatchNormElemtBackward, which is its second half.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/batch_norm_backward/cpu.cc"
 #include <algorithm>
 
 #include "cpu/target-inl.h"
 #include "ops/batch_norm_backward/batch_norm_backward.h"
+#include "ops/batch_norm_elemt_backward/cpu-inl.h"
 #include "ops/channel_norm/loops-inl.h"
 
 NORMGRAD_TARGET_BEGIN
@@ -84,3 +85,4 @@ void batch_norm_backward(const Plan& plan, void* const* data, std::byte* workspa
 
 NORMGRAD_TARGET_END
 NORMGRAD_CHOOSER(batch_norm_backward)
+NORMGRAD_CHOOSER(batch_norm_elemt_backward)

@@ -1,12 +1,15 @@
-// BatchNormElemtBackward on the CPU.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/batch_norm_elemt_backward/cpu.cc"
-#include "cpu/target-inl.h"
+// BatchNormElemtBackward on the CPU. Compiled with BatchNormBackward (its cpu.cc), whose dx it writes by the same loops.
+#if defined(NORMGRAD_OPS_BATCH_NORM_ELEMT_BACKWARD_CPU_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORMGRAD_OPS_BATCH_NORM_ELEMT_BACKWARD_CPU_INL_H
+#undef NORMGRAD_OPS_BATCH_NORM_ELEMT_BACKWARD_CPU_INL_H
+#else
+#define NORMGRAD_OPS_BATCH_NORM_ELEMT_BACKWARD_CPU_INL_H
+#endif
+
 #include "ops/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
 #include "ops/channel_norm/loops-inl.h"
 
 NORMGRAD_TARGET_BEGIN
-using namespace batch_norm_elemt_backward_argument;  // NOLINT
 
 // The sum of all elements, in logical order: the number of elements per channel on all devices.
 inline double total_of(const Tensor& tensor, const void* data) {
@@ -23,13 +26,17 @@ inline double total_of(const Tensor& tensor, const void* data) {
   return total;
 }
 
+// Not its names themselves, of which BatchNormBackward has some too.
+namespace elemt = batch_norm_elemt_backward_argument;
+
 class BatchNormElemtBackwardOp {
  public:
-  static constexpr ChannelArguments kArguments{kDy, kX, kDx};
+  static constexpr ChannelArguments kArguments{elemt::kDy, elemt::kX, elemt::kDx};
   static constexpr int kPasses = 0;
 
   BatchNormElemtBackwardOp(const Plan& plan, void* const* data)
-      : n_(total_of(plan.argument[kCounts].tensor, data[kCounts])), parameters_(plan, data) {}
+      : n_(total_of(plan.argument[elemt::kCounts].tensor, data[elemt::kCounts])),
+        parameters_(plan, data) {}
 
   bool sums_wanted() const { return false; }
   bool output_wanted() const { return true; }
@@ -38,11 +45,11 @@ class BatchNormElemtBackwardOp {
   void set_maps(int, ChannelTile tile, TileTotals, ChannelMaps& maps) const {
     double mean[kChannelTile], rstd[kChannelTile], w[kChannelTile];
     double sum_dy[kChannelTile], sum_dy_xmu[kChannelTile];
-    parameters_.load(kMean, tile, 0, mean);
-    parameters_.load(kRstd, tile, 1, rstd);
-    parameters_.load(kW, tile, 1, w);
-    parameters_.load(kSumDy, tile, 0, sum_dy);
-    parameters_.load(kSumDyXmu, tile, 0, sum_dy_xmu);
+    parameters_.load(elemt::kMean, tile, 0, mean);
+    parameters_.load(elemt::kRstd, tile, 1, rstd);
+    parameters_.load(elemt::kW, tile, 1, w);
+    parameters_.load(elemt::kSumDy, tile, 0, sum_dy);
+    parameters_.load(elemt::kSumDyXmu, tile, 0, sum_dy_xmu);
     for (std::int64_t i = 0; i < tile.count; ++i) {
       const ChannelGradients gradients = batch_norm_gradients({sum_dy[i], sum_dy_xmu[i]}, rstd[i]);
       maps.set(i, batch_norm_map(gradients, rstd[i], w[i], n_, mean[i]));
@@ -65,4 +72,4 @@ void batch_norm_elemt_backward(const Plan& plan, void* const* data, std::byte* w
 }
 
 NORMGRAD_TARGET_END
-NORMGRAD_CHOOSER(batch_norm_elemt_backward)
+#endif
