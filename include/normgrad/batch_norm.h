@@ -31,7 +31,7 @@ struct BatchNorm {
   bool training = true;
   int channel_axis = 1;
 
-  friend bool operator==(const BatchNorm&, const BatchNorm&) = default;
+  NORMGRAD_COMPARABLE(BatchNorm)
 };
 
 struct BatchNormData {

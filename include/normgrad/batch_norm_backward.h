@@ -25,7 +25,7 @@ struct BatchNormBackward {
                          // they are constants
   int channel_axis = 1;
 
-  friend bool operator==(const BatchNormBackward&, const BatchNormBackward&) = default;
+  NORMGRAD_COMPARABLE(BatchNormBackward)
 };
 
 struct BatchNormBackwardData {

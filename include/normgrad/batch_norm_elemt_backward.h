@@ -20,7 +20,7 @@ struct BatchNormElemtBackward {
   Tensor counts;  // any shape, f16, bf16, f32, f64 or i32: the elements per channel of each device
   int channel_axis = 1;
 
-  friend bool operator==(const BatchNormElemtBackward&, const BatchNormElemtBackward&) = default;
+  NORMGRAD_COMPARABLE(BatchNormElemtBackward)
 };
 
 struct BatchNormElemtBackwardData {

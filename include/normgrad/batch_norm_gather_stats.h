@@ -21,7 +21,7 @@ struct BatchNormGatherStats {
   double eps = 0;
   double momentum = 0;
 
-  friend bool operator==(const BatchNormGatherStats&, const BatchNormGatherStats&) = default;
+  NORMGRAD_COMPARABLE(BatchNormGatherStats)
 };
 
 struct BatchNormGatherStatsData {

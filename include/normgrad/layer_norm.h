@@ -17,7 +17,7 @@ struct LayerNorm {
   Tensor b;  // absent: 0
   double eps = 0;
 
-  friend bool operator==(const LayerNorm&, const LayerNorm&) = default;
+  NORMGRAD_COMPARABLE(LayerNorm)
 };
 
 struct LayerNormData {

@@ -17,7 +17,7 @@ struct LayerNormBackward {
   Tensor x_hat, sigma;   // either the normalized input and its standard deviation sqrt(var + eps),
   Tensor x, mean, rstd;  // or the input, its mean and 1/sigma
 
-  friend bool operator==(const LayerNormBackward&, const LayerNormBackward&) = default;
+  NORMGRAD_COMPARABLE(LayerNormBackward)
 };
 
 struct LayerNormBackwardData {

@@ -14,7 +14,7 @@ struct RmsNorm {
   Tensor w;  // absent: 1
   double eps = 0;
 
-  friend bool operator==(const RmsNorm&, const RmsNorm&) = default;
+  NORMGRAD_COMPARABLE(RmsNorm)
 };
 
 struct RmsNormData {

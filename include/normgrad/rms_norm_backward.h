@@ -14,7 +14,7 @@ struct RmsNormBackward {
   Tensor x;
   Tensor rstd;  // absent: 1/sqrt(mean(x^2)), computed here, no eps
 
-  friend bool operator==(const RmsNormBackward&, const RmsNormBackward&) = default;
+  NORMGRAD_COMPARABLE(RmsNormBackward)
 };
 
 struct RmsNormBackwardData {

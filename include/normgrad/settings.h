@@ -7,7 +7,7 @@
 namespace normgrad {
 
 // Ordered: a higher one includes the lower ones. kPlain is portable C++, kBaseline the vectors that
-// every processor of the architecture has: NEON on arm64; on x86-64 portable C++ comes to the same and is what runs.
+// every processor of the architecture has: NEON on arm64; on x86-64 there is none, and kPlain is chosen.
 enum class Isa { kPlain, kBaseline, kSse4, kAvx2, kAvx512 };
 
 // Caps the instruction set, as NORMGRAD_ISA=plain|baseline|sse4|avx2|avx512 does. What the processor or

@@ -5,6 +5,13 @@
 
 #include <cstdint>
 
+// In C++20 tensors and problems can be compared, names by their addresses: equal problems have equal plans.
+#if __cplusplus >= 202002L
+#define NORMGRAD_COMPARABLE(Type) friend bool operator==(const Type&, const Type&) = default;
+#else
+#define NORMGRAD_COMPARABLE(Type)
+#endif
+
 namespace normgrad {
 
 enum class DataType : std::uint8_t { kNone, kF16, kBF16, kF32, kF64, kI32, kOther };
@@ -21,7 +28,7 @@ struct Tensor {
 
   constexpr bool present() const { return dtype != DataType::kNone; }
 
-  friend bool operator==(const Tensor&, const Tensor&) = default;
+  NORMGRAD_COMPARABLE(Tensor)
 };
 
 }  // namespace normgrad

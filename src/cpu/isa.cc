@@ -34,7 +34,7 @@ Isa best_isa() {
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-  if (!sse4) return Isa::kBaseline;
+  if (!sse4) return Isa::kPlain;
   if (!avx2) return Isa::kSse4;
   return avx512 ? Isa::kAvx512 : Isa::kAvx2;
 #else
@@ -46,9 +46,17 @@ Isa best_isa() {
 
 namespace {
 
+// What comes closest to it: on x86-64 there is nothing between plain C++ and SSE4 (cpu/target-inl.h).
+Isa at_most(Isa highest) {
+  const Isa chosen = std::clamp(highest, Isa::kPlain, cpu::best_isa());
+#if defined(__x86_64__)
+  if (chosen == Isa::kBaseline) return Isa::kPlain;
+#endif
+  return chosen;
+}
+
 std::atomic<Isa>& current_isa() {
-  static std::atomic<Isa> current(
-      std::min(cpu::best_isa(), environment().isa.value_or(Isa::kAvx512)));
+  static std::atomic<Isa> current(at_most(environment().isa.value_or(Isa::kAvx512)));
   return current;
 }
 
@@ -57,7 +65,7 @@ std::atomic<Isa>& current_isa() {
 Isa isa() { return current_isa().load(std::memory_order_relaxed); }
 
 Isa set_isa(Isa highest) {
-  const Isa chosen = std::clamp(highest, Isa::kPlain, cpu::best_isa());
+  const Isa chosen = at_most(highest);
   current_isa().store(chosen, std::memory_order_relaxed);
   return chosen;
 }

@@ -26,8 +26,8 @@
 #define NORMGRAD_INLINE NORMGRAD_ALWAYS
 #define NORMGRAD_TARGET_BEGIN namespace normgrad::plain {
 #define NORMGRAD_TARGET_END }
-#define NORMGRAD_CHOOSER( \
-    kernel)  // said elsewhere: with Highway in its build, without in ops/plain_kernels.cc
+// Said elsewhere: with Highway in its build, without in ops/plain_kernels.cc.
+#define NORMGRAD_CHOOSER(kernel)
 
 #else
 

@@ -91,8 +91,8 @@ inline NORMGRAD_ALWAYS Vec<A> keep_first(Vec<A> a, std::int64_t count) {
 inline constexpr int kWidening = 2;
 template <int kPart>
 inline NORMGRAD_ALWAYS Vec<double> widen(Vec<float> a) {
-  return {__builtin_convertvector(__builtin_shufflevector(a.v, a.v, 2 * kPart, 2 * kPart + 1),
-                                  Lanes<double, 2>)};
+  const Lanes<float, 2> half = {a.v[2 * kPart], a.v[2 * kPart + 1]};
+  return {__builtin_convertvector(half, Lanes<double, 2>)};
 }
 
 // 16-bit numbers as f32 and back: what cpu::to_float and cpu::round_to do, several at once.
@@ -145,6 +145,7 @@ inline NORMGRAD_ALWAYS Vec<A> load(const T* from) {
   } else if constexpr (std::is_same_v<T, float>) {
     return {__builtin_convertvector((read_lanes<Lanes<float, kCount>>(from)), Lanes<A, kCount>)};
   } else {
+    static_assert(sizeof(T) == 2);
     const auto bits = read_lanes<Lanes<std::uint16_t, kCount>>(from);
     const auto value = to_floats<T, kCount>(__builtin_convertvector(bits, Words<kCount>));
     return {__builtin_convertvector(value, Lanes<A, kCount>)};
@@ -159,6 +160,7 @@ inline NORMGRAD_ALWAYS void store(Vec<A> a, T* to) {
     const auto narrow = __builtin_convertvector(a.v, Lanes<float, kCount>);
     std::memcpy(to, &narrow, sizeof(narrow));
   } else if constexpr (std::is_same_v<A, float>) {
+    static_assert(sizeof(T) == 2);
     const auto narrow =
         __builtin_convertvector(round_floats<T, kCount>(a.v), Lanes<std::uint16_t, kCount>);
     std::memcpy(static_cast<void*>(to), &narrow, sizeof(narrow));
@@ -171,7 +173,7 @@ inline NORMGRAD_ALWAYS void store2(Vec<A> a, Vec<A> b, T* to) {
   store(a, to);
   store(b, to + kWidth<A>);
 }
-// There are no stores past the cache; elementwise() need not be compiled for them.
+// There are no stores past the cache, and no loops for them.
 inline constexpr bool kStreams = false;
 template <typename A, typename T>
 inline NORMGRAD_ALWAYS void stream(Vec<A> a, T* to) {

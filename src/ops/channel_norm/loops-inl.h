@@ -41,7 +41,7 @@ class ChannelNorm {
     const bool in_place = data[out] == data[dy] || data[out] == data[x];
     const std::int64_t tensors = dy == x ? 2 : 3;
     beyond_cache_ = elements_ > cpu::last_level_cache_bytes() / (tensors * std::int64_t{sizeof(T)});
-    stores_ = beyond_cache_ && !in_place ? Stores::kStreamed : Stores::kCached;
+    stores_ = kStreams && beyond_cache_ && !in_place ? Stores::kStreamed : Stores::kCached;
   }
 
   void run() {
