@@ -84,7 +84,8 @@ class PlaneLoops {
   void write(const OutputPart& part, const ChannelMaps& maps, Stores stores,
              std::int64_t next) const {
     using A = Arithmetic<T>;
-    const auto [tile, span] = part;
+    const ChannelTile tile = part.tile;
+    const Span span = part.span;
     const bool direct = out_.together();
     const std::int64_t to_next =
         next < 0 || next >= tiles() || !direct ? 0 : next * tile_ - tile.first;
