@@ -43,6 +43,11 @@ std::int64_t last_level_cache_bytes() {
   return bytes > 0 ? bytes : machine;
 }
 
+std::int64_t second_level_cache_bytes() {
+  static const std::int64_t machine = read_sysfs(2);
+  return machine > 0 ? machine : std::int64_t{512} << 10;
+}
+
 void set_last_level_cache_bytes(std::int64_t bytes) {
   override_bytes.store(bytes, std::memory_order_relaxed);
 }

@@ -9,6 +9,8 @@
 namespace normgrad::cpu {
 
 std::int64_t last_level_cache_bytes();
+// That of one core, in front of it.
+std::int64_t second_level_cache_bytes();
 
 // For tests: a small cache brings small problems onto the paths of large ones. 0: what the machine has.
 NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
@@ -41,6 +43,12 @@ inline void prefetch_to_write(const void* address) {
 inline void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
 inline void prefetch_to_write(const void* address) { __builtin_prefetch(address, 1, 2); }
 #endif
+// An address that may lie outside of every array: to fetch from, not to read.
+template <typename T>
+inline const void* beyond(const T* from, std::int64_t elements) {
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) +
+                                       static_cast<std::uintptr_t>(elements) * sizeof(T));
+}
 
 }  // namespace normgrad::cpu
 

@@ -115,6 +115,11 @@ inline NORMGRAD_ALWAYS std::array<double, K> fold(const LaneSums<double, K, kAlt
   return sums;
 }
 
+// What walk() calls about once per cache line, to bring in what is needed later: nothing.
+struct NoFetch {
+  NORMGRAD_ALWAYS void operator()(std::int64_t) const {}
+};
+
 // K sums over the elements of one chunk, walked in one or more runs.
 template <typename A, int K, bool kAlternating = false>
 class Sums;
@@ -122,17 +127,20 @@ class Sums;
 template <int K>
 class Sums<double, K, false> {
  public:
-  Sums() { total_.clear(); }
+  NORMGRAD_ALWAYS Sums() { total_.clear(); }
 
-  template <class Terms>
-  NORMGRAD_ALWAYS void walk(std::int64_t n, Terms&& terms) {
+  template <class Terms, class Fetch = NoFetch>
+  NORMGRAD_ALWAYS void walk(std::int64_t n, Terms&& terms, Fetch&& fetch = {}) {
     LaneSums<double, K> total = total_;  // local, so that it stays in registers
     std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) total.add(i, terms);
+    for (; i + kLanes <= n; i += kLanes) {
+      fetch(i);
+      total.add(i, terms);
+    }
     if (i < n) total.add_rest(i, n, terms);
     total_ = total;
   }
-  std::array<double, K> finish() const { return fold(total_); }
+  NORMGRAD_ALWAYS std::array<double, K> finish() const { return fold(total_); }
 
  private:
   LaneSums<double, K> total_;
@@ -141,43 +149,51 @@ class Sums<double, K, false> {
 template <int K, bool kAlternating>
 class Sums<float, K, kAlternating> {
  public:
-  Sums() {
+  NORMGRAD_ALWAYS Sums() {
     total_.clear();
     chain_.clear();
   }
 
-  template <class Terms>
-  NORMGRAD_ALWAYS void walk(std::int64_t n, Terms&& terms) {
+  template <class Terms, class Fetch = NoFetch>
+  NORMGRAD_ALWAYS void walk(std::int64_t n, Terms&& terms, Fetch&& fetch = {}) {
     std::int64_t i = 0;
-    if (steps_ != 0) i = extend_chain(0, n, terms);
-    if (i + kChain * kLanes <= n) i = walk_chains(i, n, terms);
-    if (i < n) extend_chain(i, n, terms);
+    if (steps_ != 0) i = extend_chain(0, n, terms, fetch);
+    if (i + kChain * kLanes <= n) i = walk_chains(i, n, terms, fetch);
+    if (i < n) extend_chain(i, n, terms, fetch);
   }
-  std::array<double, K> finish() {
+  NORMGRAD_ALWAYS std::array<double, K> finish() {
     add_widened(total_, chain_);
     return fold(total_);
   }
 
  private:
   // Whole chains, from a chain's start; everything in registers.
-  template <class Terms>
-  NORMGRAD_ALWAYS std::int64_t walk_chains(std::int64_t i, std::int64_t n, Terms&& terms) {
+  template <class Terms, class Fetch>
+  NORMGRAD_ALWAYS std::int64_t walk_chains(std::int64_t i, std::int64_t n, Terms&& terms,
+                                           Fetch&& fetch) {
     LaneSums<double, K, kAlternating> total = total_;
     for (; i + kChain * kLanes <= n; i += kChain * kLanes) {
       LaneSums<float, K, kAlternating> chain;
       chain.clear();
-      for (int s = 0; s < kChain; ++s) chain.add(i + s * kLanes, terms);
+      for (int s = 0; s < kChain; ++s) {
+        if (s % 2 == 0) fetch(i + s * kLanes);
+        chain.add(i + s * kLanes, terms);
+      }
       add_widened(total, chain);
     }
     total_ = total;
     return i;
   }
   // Steps until the chain or the run ends.
-  template <class Terms>
-  NORMGRAD_ALWAYS std::int64_t extend_chain(std::int64_t i, std::int64_t n, Terms&& terms) {
+  template <class Terms, class Fetch>
+  NORMGRAD_ALWAYS std::int64_t extend_chain(std::int64_t i, std::int64_t n, Terms&& terms,
+                                            Fetch&& fetch) {
     LaneSums<float, K, kAlternating> chain = chain_;
     int steps = steps_;
-    for (; steps < kChain && i + kLanes <= n; i += kLanes, ++steps) chain.add(i, terms);
+    for (; steps < kChain && i + kLanes <= n; i += kLanes, ++steps) {
+      if (steps % 2 == 0) fetch(i);
+      chain.add(i, terms);
+    }
     if (steps < kChain && i < n) {
       chain.add_rest(i, n, terms);
       i = n;

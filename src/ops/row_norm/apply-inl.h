@@ -32,14 +32,14 @@ class RowApply {
   Stores stores;
 
   // Columns [begin, end). Column terms are added to sums[column_sum][column -
-  // begin]; `pitch` lies between the column sums. The rows of `next`, if any,
-  // are fetched from memory meanwhile.
-  void apply(const RowGroup<T>& group, const RowGroup<T>* next, std::int64_t begin,
-             std::int64_t end, double* sums, std::int64_t pitch) const {
+  // begin]; `pitch` lies between the column sums. Of the rows `ahead`, if any, dy and the place of dx are fetched from
+  // memory meanwhile.
+  void apply(const RowGroup<T>& group, const Ahead* ahead, std::int64_t begin, std::int64_t end,
+             double* sums, std::int64_t pitch) const {
     if constexpr (F::kComputesRstd && sizeof(A) == 4) {
-      if (group.in_f64) return apply_in<double>(group, next, begin, end, sums, pitch);
+      if (group.in_f64) return apply_in<double>(group, ahead, begin, end, sums, pitch);
     }
-    apply_in<A>(group, next, begin, end, sums, pitch);
+    apply_in<A>(group, ahead, begin, end, sums, pitch);
   }
 
  private:
@@ -47,8 +47,8 @@ class RowApply {
 
   // Outputs that are not wanted, or that go past the cache, go through a tile on the stack.
   template <typename B>
-  void apply_in(const RowGroup<T>& group, const RowGroup<T>* next, std::int64_t begin,
-                std::int64_t end, double* sums, std::int64_t pitch) const {
+  void apply_in(const RowGroup<T>& group, const Ahead* ahead, std::int64_t begin, std::int64_t end,
+                double* sums, std::int64_t pitch) const {
     alignas(64) T dx_tile[kGroupRows][kApplyTile];
     alignas(64) double unwanted[kColumnSums * kApplyTile];
     const bool direct = dx_wanted && stores == Stores::kCached;
@@ -62,7 +62,7 @@ class RowApply {
       for (int r = 0; r < kGroupRows; ++r) dx[r] = direct ? group.dx[r] + tile : dx_tile[r];
       const SumsAt to =
           sums_wanted ? SumsAt{sums + tile - begin, pitch} : SumsAt{unwanted, kApplyTile};
-      const Tile<B> at{group, next, map, tile, dx, to, direct};
+      const Tile<B> at{group, ahead, map, tile, dx, to, direct};
       if (kKeepsXHat<F, T> && group.kept != nullptr) {
         apply_tile<B, kKeepsXHat<F, T>>(at, count);
       } else {
@@ -80,7 +80,7 @@ class RowApply {
   template <typename B>
   struct Tile {
     const RowGroup<T>& group;
-    const RowGroup<T>* next;
+    const Ahead* ahead;
     const RowMap<PerRow<B>>& map;
     std::int64_t begin;  // its first column
     PerRow<T*> dx;
@@ -110,17 +110,26 @@ class RowApply {
     sums.start(tile.to.at + i, tile.to.pitch, size);
     const int rows = tile.group.rows;
     const std::int64_t column = tile.begin + i;
+    // Copies, which stores of elements cannot change.
+    const A* const w = weights;
+    const T* const* const dys = tile.group.dy.data();
+    const A* const kept_rows = tile.group.kept;
+    const bool fetches = kStrip > 2 && tile.ahead != nullptr;
+    const std::int64_t dy_ahead = fetches ? tile.ahead->dy : 0;
+    const std::int64_t dx_ahead = fetches ? tile.ahead->dx : 0;
+    const bool fetch_dx = tile.fetch_dx;
+    const RowMap<PerRow<B>>& map = tile.map;
+    const std::int64_t kept_pitch = tile.group.kept_pitch;
     for (int r = 0; r < rows; ++r) {
-      const RowMap<Vec<B>> m = spread(tile.map, r);
-      const T* dy_at = tile.group.dy[r] + column;
+      const RowMap<Vec<B>> m = spread(map, r);
+      const T* dy_at = dys[r] + column;
       const T* x_at = tile.group.x[r] + column;
       T* dx_at = tile.dx[r] + i;
-      if (kStrip > 2 && tile.next != nullptr) {
+      if (fetches) {
         unroll<kLines<T, B, kStrip>>([&](auto line) NORMGRAD_INLINE {
-          const std::int64_t at = column + line * (64 / std::int64_t{sizeof(T)});
-          cpu::prefetch(tile.next->dy[r] + at);
-          cpu::prefetch(tile.next->x[r] + at);
-          if (tile.fetch_dx) cpu::prefetch_to_write(tile.next->dx[r] + at);
+          const std::int64_t at = line * (64 / std::int64_t{sizeof(T)});
+          cpu::prefetch(cpu::beyond(dy_at, at + dy_ahead));
+          if (fetch_dx) cpu::prefetch_to_write(cpu::beyond(dx_at, at + dx_ahead));
         });
       }
       Vec<B> out[kStrip];
@@ -130,13 +139,13 @@ class RowApply {
         const Vec<B> dy = load<B>(dy_at + kAt, step);
         const Vec<B> x_hat = [&]() NORMGRAD_INLINE {
           if constexpr (kKept) {
-            const A* kept = tile.group.kept + r * kMostKept + column;
+            const A* kept = kept_rows + r * kept_pitch + column;
             return load<B>(kept + kAt + place<B>(step));
           } else {
             return F::x_hat(load<B>(x_at + kAt, step), m);
           }
         }();
-        out[v] = F::dx(dy, load_weights<B, T>(weights, column + kAt, step), x_hat, m);
+        out[v] = F::dx(dy, load_weights<B, T>(w, column + kAt, step), x_hat, m);
         sums.part[0][v] = F::plus_weight_term(sums.part[0][v], dy, x_hat, m);
         if constexpr (kColumnSums == 2) sums.part[1][v] = sums.part[1][v] + dy;
         if constexpr (kStrip == 1) {

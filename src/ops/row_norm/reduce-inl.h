@@ -30,23 +30,25 @@ class RowReduce {
   const A* weights;
   std::int64_t columns;
 
-  // Of whole rows.
-  void reduce(RowGroup<T>& group) const {
-    reduce_in<A>(group);
+  // Of whole rows. Of the rows `ahead`, if any, x is fetched meanwhile: the rest of them while this group is applied, so
+  // that memory has work all the time.
+  void reduce(RowGroup<T>& group, const Ahead* ahead) const {
+    reduce_in<A>(group, ahead);
     if constexpr (kWatchesRange) {
       group.in_f64 = has_lost_squares(group.map, group.rows);
-      if (group.in_f64) reduce_in<double>(group);
+      if (group.in_f64) reduce_in<double>(group, nullptr);
     }
   }
 
   // Between two columns of one chunk; group.map holds what is given.
   template <typename B>
-  GroupSums chunk_sums(const RowGroup<T>& group, std::int64_t begin, std::int64_t end) const {
+  GroupSums chunk_sums(const RowGroup<T>& group, const Ahead* ahead, std::int64_t begin,
+                       std::int64_t end) const {
     const RowMap<PerRow<B>> given = rounded<B>(group.map);
     GroupSums sums;
     if (group.rows < kGroupRows) sums.fill(0);
     for (int r = 0; r < group.rows; ++r) {
-      const auto of_row = row_sums<B>(group, r, spread(given, r), begin, end);
+      const auto of_row = row_sums<B>(group, ahead, r, spread(given, r), begin, end);
       for (int k = 0; k < F::kRowSums; ++k) sums[k * kGroupRows + r] = of_row[k];
     }
     return sums;
@@ -78,43 +80,52 @@ class RowReduce {
 
  private:
   template <typename B>
-  void reduce_in(RowGroup<T>& group) const {
-    if (columns <= kRowChunk) return finish(chunk_sums<B>(group, 0, columns), group.map);
+  void reduce_in(RowGroup<T>& group, const Ahead* ahead) const {
+    if (columns <= kRowChunk) return finish(chunk_sums<B>(group, ahead, 0, columns), group.map);
     cpu::Pairwise<kSums> sums;
     for (std::int64_t begin = 0; begin < columns; begin += kRowChunk) {
-      sums.add(chunk_sums<B>(group, begin, std::min(begin + kRowChunk, columns)));
+      sums.add(chunk_sums<B>(group, ahead, begin, std::min(begin + kRowChunk, columns)));
     }
     finish(sums.finish(), group.map);
   }
 
   template <typename B>
-  NORMGRAD_ALWAYS std::array<double, F::kRowSums> row_sums(const RowGroup<T>& group, int r,
+  NORMGRAD_ALWAYS std::array<double, F::kRowSums> row_sums(const RowGroup<T>& group,
+                                                           const Ahead* ahead, int r,
                                                            const RowMap<Vec<B>>& map,
                                                            std::int64_t begin,
                                                            std::int64_t end) const {
     if constexpr (kKeepsXHat<F, T>) {
       if (group.kept != nullptr) {
-        A* const kept = group.kept + r * kMostKept + begin;
-        return row_sums<B>(group, r, map, begin, end,
+        A* const kept = group.kept + r * group.kept_pitch + begin;
+        return row_sums<B>(group, ahead, r, map, begin, end,
                            [&](std::int64_t i, auto step, Vec<B> x_hat)
                                NORMGRAD_INLINE { store(x_hat, kept + i + place<B>(step)); });
       }
     }
-    return row_sums<B>(group, r, map, begin, end, [](auto...) NORMGRAD_INLINE {});
+    return row_sums<B>(group, ahead, r, map, begin, end, [](auto...) NORMGRAD_INLINE {});
   }
   template <typename B, class Keep>
-  NORMGRAD_ALWAYS std::array<double, F::kRowSums> row_sums(const RowGroup<T>& group, int r,
+  NORMGRAD_ALWAYS std::array<double, F::kRowSums> row_sums(const RowGroup<T>& group,
+                                                           const Ahead* ahead, int r,
                                                            const RowMap<Vec<B>>& map,
                                                            std::int64_t begin, std::int64_t end,
                                                            Keep&& keep) const {
     const T *dy = group.dy[r] + begin, *x = group.x[r] + begin;
+    const bool fetches = ahead != nullptr;
+    const std::int64_t x_ahead = fetches ? ahead->x : 0;
     const A* w = weights;
     Sums<B, F::kRowSums, kAlternates<T, B>> sums;
-    sums.walk(end - begin, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-      const Vec<B> x_hat = F::x_hat(load<B>(x + i, step), map);
-      keep(i, step, x_hat);
-      return F::row_terms(load<B>(dy + i, step), load_weights<B, T>(w, begin + i, step), x_hat);
-    });
+    sums.walk(
+        end - begin,
+        [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+          const Vec<B> x_hat = F::x_hat(load<B>(x + i, step), map);
+          keep(i, step, x_hat);
+          return F::row_terms(load<B>(dy + i, step), load_weights<B, T>(w, begin + i, step), x_hat);
+        },
+        [&](std::int64_t i) NORMGRAD_INLINE {
+          if (fetches) cpu::prefetch(cpu::beyond(x, i + x_ahead));
+        });
     return sums.finish();
   }
 };

@@ -13,6 +13,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/sizes.h"
 #include "cpu/sums-inl.h"
 #include "ops/formulas-inl.h"
 #include "ops/row_norm/row_norm.h"
@@ -29,6 +30,11 @@ template <class F, typename T>
 inline constexpr bool kKeepsXHat = F::kMakesXHat && sizeof(Arithmetic<T>) == 4;
 // Of at most so many columns, in the order of the weights.
 inline constexpr std::int64_t kMostKept = 4096;
+// From row to row of what is kept: a cache line more than the columns take, so that the rows do not share a few sets of
+// the cache.
+inline constexpr std::int64_t kept_pitch(std::int64_t columns) {
+  return ceil_div(columns, kLanes) * kLanes + kLanes;
+}
 
 template <typename T>
 struct RowGroup {
@@ -37,7 +43,13 @@ struct RowGroup {
   PerRow<T*> dx;
   RowMap<PerRow<double>> map;
   bool in_f64 = false;            // of 16-bit data whose squares f32 has lost
-  Arithmetic<T>* kept = nullptr;  // x_hat of the rows, if it is kept, kMostKept apart
+  Arithmetic<T>* kept = nullptr;  // x_hat of the rows, if it is kept
+  std::int64_t kept_pitch = 0;    // from row to row
+};
+
+// How far from a group's rows, in elements, those lie that are fetched from memory while the group is worked on.
+struct Ahead {
+  std::int64_t dy, x, dx;
 };
 
 // Calls f(a field of one map, the same of the other) for every field.
@@ -150,6 +162,14 @@ class Rows {
     if (wanted(roles_.dx)) point(roles_.dx, row, group.rows, group.dx);
   }
 
+  // From `row` to another; right for the rows after it too unless an outer dimension steps on in between.
+  Ahead distance(std::int64_t row, std::int64_t other) const {
+    const auto of = [&](int role) {
+      return wanted(role) ? row_offset(split_, role, other) - row_offset(split_, role, row) : 0;
+    };
+    return {of(roles_.dy), of(roles_.x), of(roles_.dx)};
+  }
+
   // Their given statistics; 0 elsewhere.
   void read_statistics(std::int64_t row, RowGroup<T>& group) const {
     RowMap<PerRow<double>>& map = group.map;
@@ -171,18 +191,24 @@ class Rows {
   }
 
  private:
-  // The offsets of a group's rows: evenly spaced, unless an outer dimension
-  // steps on in between.
-  PerRow<std::int64_t> offsets(int role, std::int64_t row, int rows) const {
+  // Whether a group's rows are evenly spaced: unless an outer dimension steps on in between.
+  bool are_even(std::int64_t row, int rows) const {
     const int inner = split_.rank - 1;
-    const bool even = inner <= 0 || row % split_.extents[inner] + rows <= split_.extents[inner];
-    const std::int64_t first = row_offset(split_, role, row);
-    const std::int64_t stride = inner < 0 ? 0 : split_.strides[role][inner];
+    return inner <= 0 || row % split_.extents[inner] + rows <= split_.extents[inner];
+  }
+  std::int64_t stride(int role) const {
+    return split_.rank == 0 ? 0 : split_.strides[role][split_.rank - 1];
+  }
+  PerRow<std::int64_t> offsets(int role, std::int64_t row, int rows) const {
     PerRow<std::int64_t> at;
-    for (int r = 0; r < kGroupRows; ++r) at[r] = first + std::min(r, rows - 1) * stride;
-    if (even) return at;
-    for (int r = 1; r < kGroupRows; ++r) {
-      at[r] = row_offset(split_, role, row + std::min(r, rows - 1));
+    at[0] = row_offset(split_, role, row);
+    if (are_even(row, rows)) {
+      const std::int64_t step = stride(role);
+      for (int r = 1; r < kGroupRows; ++r) at[r] = at[r - 1] + (r < rows ? step : 0);
+    } else {
+      for (int r = 1; r < kGroupRows; ++r) {
+        at[r] = row_offset(split_, role, row + std::min(r, rows - 1));
+      }
     }
     return at;
   }
@@ -192,6 +218,12 @@ class Rows {
     for (int r = 0; r < kGroupRows; ++r) to[r] = static_cast<E*>(data_[role]) + at[r];
   }
   void read(int role, std::int64_t row, int rows, PerRow<double>& to) const {
+    if (plan_.argument[role].tensor.dtype == DataType::kF64 && stride(role) == 1 &&
+        rows == kGroupRows && are_even(row, rows)) {  // as our own forward passes leave them
+      const auto* from = static_cast<const double*>(data_[role]) + row_offset(split_, role, row);
+      for (int r = 0; r < kGroupRows; ++r) to[r] = number(from + r);
+      return;
+    }
     const PerRow<std::int64_t> at = offsets(role, row, rows);
     cpu::with_element_type(plan_.argument[role].tensor.dtype, [&](auto* type) {
       const auto* from = static_cast<decltype(type)>(data_[role]);
