@@ -86,6 +86,8 @@ std::vector<normgrad::Isa> available_isas() {
   return out;
 }
 
+void set_cache_bytes(std::int64_t bytes) { normgrad::cpu::set_last_level_cache_bytes(bytes); }
+
 Outputs run_library(const Problem& problem, const RunSettings& settings) {
   normgrad::set_threads(settings.threads);
   normgrad::set_isa(settings.isa);

@@ -26,11 +26,16 @@ TEST_P(ModelBits, OfGeneratedCases) {
 INSTANTIATE_TEST_SUITE_P(Ops, ModelBits, testing::ValuesIn(kOps),
                          [](const auto& param_info) { return name(param_info.param); });
 
+// With the machine's cache and with a tiny one.
 void expect_model_bits(const Problem& p) {
   SCOPED_TRACE(title(p));
   const Outputs expected = run_model(p);
-  for (const normgrad::Isa isa : available_isas()) {
-    EXPECT_EQ(first_difference(p, run_library(p, {2, isa, 3}), expected), "") << name(isa);
+  for (const std::int64_t cache_bytes : {4096, 0}) {
+    set_cache_bytes(cache_bytes);
+    for (const normgrad::Isa isa : available_isas()) {
+      EXPECT_EQ(first_difference(p, run_library(p, {2, isa, 3}), expected), "")
+          << name(isa) << ", cache " << cache_bytes;
+    }
   }
 }
 
