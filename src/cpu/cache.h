@@ -23,11 +23,6 @@ NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 inline bool is_worth_fetching(std::int64_t elements) {
   return elements > last_level_cache_bytes() / 16;
 }
-// The same for the next channels of a walk along channels, which jumps: f32 32x256x14x14 gains (0.70 -> 0.63), 8x512x7x7
-// loses (0.99 -> 1.03).
-inline bool is_worth_fetching_next(std::int64_t elements) {
-  return elements > last_level_cache_bytes() / 64;
-}
 
 // prefetch() starts to bring a cache line into L2, where it is kept until its turn comes; prefetch_to_write() does so for
 // one that will be written. By name: g++ drops __builtin_prefetch in an inline function, and falls back to reading for

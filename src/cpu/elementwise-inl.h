@@ -27,8 +27,9 @@ inline Stores stores_for(std::int64_t bytes) {
 // to[i] = value(i, step) for i in [0, n), rounded once; bf16 in pairs that alternate.
 // kStores == kStreamed: `to` is aligned to 32 bytes. fetch(i) is called about once per cache line of the
 // output, to bring in what is needed later.
-template <Stores kStores, typename A, typename T, class Value, class Fetch>
-inline NORMGRAD_ALWAYS void elementwise_by(std::int64_t n, T* to, Value&& value, Fetch&& fetch) {
+template <Stores kStores, typename A, typename T, class Value, class Fetch = NoFetch>
+inline NORMGRAD_ALWAYS void elementwise_by(std::int64_t n, T* to, Value&& value,
+                                           Fetch&& fetch = {}) {
   constexpr bool kAlternating = kAlternates<T, A>;
   const auto pair = [&](std::int64_t i) NORMGRAD_INLINE {
     const Vec<A> first = value(i, step_of<kAlternating, 0>(Whole()));
@@ -64,21 +65,19 @@ inline NORMGRAD_ALWAYS void elementwise_by(std::int64_t n, T* to, Value&& value,
 }
 
 // The same to any address. Streamed: what stands before the first whole line is stored the ordinary way.
-template <typename A, typename T, class Value, class Fetch>
-inline NORMGRAD_ALWAYS void elementwise(std::int64_t n, T* to, Stores stores, Value&& value,
-                                        Fetch&& fetch) {
+template <typename A, typename T, class Value>
+inline NORMGRAD_ALWAYS void elementwise(std::int64_t n, T* to, Stores stores, Value&& value) {
   const auto address = reinterpret_cast<std::uintptr_t>(to);
   if (!kStreams || stores == Stores::kCached || address % sizeof(T) != 0) {
-    return elementwise_by<Stores::kCached, A>(n, to, value, fetch);
+    return elementwise_by<Stores::kCached, A>(n, to, value);
   }
   if constexpr (kStreams) {
     const std::int64_t head =
         std::min(n, static_cast<std::int64_t>((64 - address % 64) % 64 / sizeof(T)));
-    elementwise_by<Stores::kCached, A>(head, to, value, [](std::int64_t) NORMGRAD_INLINE {});
-    elementwise_by<Stores::kStreamed, A>(
-        n - head, to + head,
-        [&](std::int64_t i, auto step) NORMGRAD_INLINE { return value(head + i, step); },
-        [&](std::int64_t i) NORMGRAD_INLINE { fetch(head + i); });
+    elementwise_by<Stores::kCached, A>(head, to, value);
+    elementwise_by<Stores::kStreamed, A>(n - head, to + head,
+                                         [&](std::int64_t i, auto step)
+                                             NORMGRAD_INLINE { return value(head + i, step); });
   }
 }
 

@@ -30,6 +30,7 @@ bool pool_is_lost() { return fork_generation() != 0; }
       thread_limit();
       isa();
       cpu::last_level_cache_bytes();
+      cpu::second_level_cache_bytes();
     },
     nullptr, nullptr);
 
@@ -78,12 +79,7 @@ class Shares {
       for (;;) {
         const std::int64_t turn = share.next.fetch_add(1, std::memory_order_relaxed);
         if (turn >= share.end) break;
-        if (order == cpu::Order::kForwards) {
-          task(context, turn, turn + 1);
-        } else {
-          const std::int64_t block = share.begin + share.end - 1 - turn;
-          task(context, block, block - 1);
-        }
+        task(context, order == cpu::Order::kForwards ? turn : share.begin + share.end - 1 - turn);
       }
     }
   }
@@ -120,7 +116,7 @@ void run_blocks(std::int64_t blocks, std::int64_t elements, Order order, Task ta
   if (team == 1) {
     const std::int64_t step = order == Order::kForwards ? 1 : -1;
     std::int64_t block = order == Order::kForwards ? 0 : blocks - 1;
-    for (std::int64_t i = 0; i < blocks; ++i, block += step) task(context, block, block + step);
+    for (std::int64_t i = 0; i < blocks; ++i, block += step) task(context, block);
     return;
   }
   Shares shares(blocks, team);

@@ -10,27 +10,18 @@ namespace normgrad::cpu {
 // Of the blocks that one thread does.
 enum class Order { kForwards, kBackwards };
 
-using Task = void (*)(void* context, std::int64_t block, std::int64_t next);
+using Task = void (*)(void* context, std::int64_t block);
 void run_blocks(std::int64_t blocks, std::int64_t elements, Order order, Task task, void* context);
 
 // Calls body(block) for every block in [0, blocks) on as many threads as `elements` (the work behind all
-// blocks together) is worth. A body that takes (block, next) is told which block this thread probably does
-// next, to fetch its data from memory in time; it may be -1 or `blocks`. The caller is in a
-// FloatEnvironment, and so is every body; none may throw.
+// blocks together) is worth. The caller is in a FloatEnvironment, and so is every body; none may throw.
 template <class Body>
 void parallel_for(std::int64_t blocks, std::int64_t elements, Body&& body,
                   Order order = Order::kForwards) {
   using Function = std::remove_reference_t<Body>;
   run_blocks(
       blocks, elements, order,
-      [](void* context, std::int64_t block, std::int64_t next) {
-        Function& function = *static_cast<Function*>(context);
-        if constexpr (std::is_invocable_v<Function&, std::int64_t, std::int64_t>) {
-          function(block, next);
-        } else {
-          function(block);
-        }
-      },
+      [](void* context, std::int64_t block) { (*static_cast<Function*>(context))(block); },
       const_cast<std::remove_const_t<Function>*>(&body));
 }
 

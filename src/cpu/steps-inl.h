@@ -249,6 +249,11 @@ inline NORMGRAD_ALWAYS Vec<A> keep(Vec<A> a, AlternatePart<kOdd> part) {
   return keep_first(a, (part.count + 1 - kOdd) / 2);
 }
 
+// What a walk calls about once per cache line, to bring in what is needed later: nothing.
+struct NoFetch {
+  NORMGRAD_ALWAYS void operator()(std::int64_t) const {}
+};
+
 // body(i, Whole) for each whole vector of [0, n), and body(i, Part) for the rest.
 template <typename A, class Body>
 inline NORMGRAD_ALWAYS void for_vectors(std::int64_t n, Body&& body) {

@@ -115,11 +115,6 @@ inline NORMGRAD_ALWAYS std::array<double, K> fold(const LaneSums<double, K, kAlt
   return sums;
 }
 
-// What walk() calls about once per cache line, to bring in what is needed later: nothing.
-struct NoFetch {
-  NORMGRAD_ALWAYS void operator()(std::int64_t) const {}
-};
-
 // K sums over the elements of one chunk, walked in one or more runs.
 template <typename A, int K, bool kAlternating = false>
 class Sums;

@@ -49,8 +49,7 @@ class ChannelNorm {
       store_all();
     } else if (loops_.takes_whole_tiles()) {
       cpu::parallel_for(loops_.tiles(), elements_,
-                        [&](std::int64_t tile, std::int64_t next)
-                            NORMGRAD_ATTR { run_tile(loops_.tile(tile), next); });
+                        [&](std::int64_t tile) NORMGRAD_ATTR { run_tile(loops_.tile(tile)); });
     } else {
       run_chunks();
     }
@@ -59,7 +58,7 @@ class ChannelNorm {
  private:
   static constexpr ChannelTotals kNone{};
 
-  void run_tile(ChannelTile tile, std::int64_t next) const {
+  void run_tile(ChannelTile tile) const {
     if (op_.sums_wanted()) {
       unroll<Op::kPasses>([&](auto pass) NORMGRAD_ATTR {
         for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) add_chunk<pass>(tile, chunk);
@@ -72,7 +71,7 @@ class ChannelNorm {
     if (!op_.output_wanted()) return;
     // Backwards: what the sums have read last is still in cache.
     for (std::int64_t chunk = chunks_; chunk-- > 0;) {
-      write({tile, span_of(split_, chunk)}, maps, next);
+      write({tile, span_of(split_, chunk)}, maps);
     }
     end_stores(stores_);
   }
@@ -85,7 +84,7 @@ class ChannelNorm {
     const auto write_part = [&](const OutputPart& part) NORMGRAD_ATTR {
       ChannelMaps maps;
       set_maps(Op::kPasses, part.tile, maps);
-      write(part, maps, -1);
+      write(part, maps);
       end_stores(stores_);
     };
     if (op_.sums_wanted()) {
@@ -151,9 +150,9 @@ class ChannelNorm {
     }
   }
 
-  void write(const OutputPart& part, const ChannelMaps& maps, std::int64_t next) const {
+  void write(const OutputPart& part, const ChannelMaps& maps) const {
     op_.with_output_formula([&](auto formula) NORMGRAD_ATTR {
-      loops_.template write<decltype(formula)>(part, maps, stores_, next);
+      loops_.template write<decltype(formula)>(part, maps, stores_);
     });
   }
 

@@ -89,7 +89,7 @@ class PixelLoops {
   std::int64_t output_parts() const { return output_.parts(); }
   OutputPart output_part(std::int64_t index) const { return output_.part(index); }
   template <class F>
-  void write(const OutputPart& part, const ChannelMaps& maps, Stores stores, std::int64_t) const {
+  void write(const OutputPart& part, const ChannelMaps& maps, Stores stores) const {
     output_.template write<F>(part.tile, part.span, maps, stores);
   }
 

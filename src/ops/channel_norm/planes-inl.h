@@ -37,7 +37,6 @@ class PlaneLoops {
     whole_tiles_ = split.channels >= kFewChannels && channel <= share / (together > 1 ? 8 : 2);
     tile_ = whole_tiles_ ? std::clamp(kNear / 2 / channel, std::int64_t{1}, together) : together;
     while (tile_ > 1 && tiles() < 4 * threads()) tile_ /= 2;
-    fetch_ = cpu::is_worth_fetching_next(split.n * split.l * split.channels);
   }
 
   std::int64_t tiles() const { return ceil_div(split_.channels, tile_); }
@@ -79,21 +78,13 @@ class PlaneLoops {
     return {tile(index % tiles()), span_of(split_, index / tiles())};
   }
 
-  // Writes one chunk of the output. Meanwhile the same chunk of tile `next` is fetched from memory.
+  // Writes one chunk of the output.
   template <class F>
-  void write(const OutputPart& part, const ChannelMaps& maps, Stores stores,
-             std::int64_t next) const {
+  void write(const OutputPart& part, const ChannelMaps& maps, Stores stores) const {
     using A = Arithmetic<T>;
     const ChannelTile tile = part.tile;
     const Span span = part.span;
     const bool direct = out_.together();
-    const std::int64_t to_next =
-        next < 0 || next >= tiles() || !direct ? 0 : next * tile_ - tile.first;
-    const std::int64_t dy_later = dy_.together() ? to_next * dy_.channel_stride() : 0;
-    const std::int64_t x_later = x_.together() ? to_next * x_.channel_stride() : 0;
-    // Only with whole tiles is the next n this thread's to write, and not in another's cache.
-    const std::int64_t out_later =
-        direct && split_.n > 1 && takes_whole_tiles() ? out_.n_stride() : 0;
     const Constants<A> constants(maps, tile.count);
     with_split<F, A>(constants.is_split, [&](auto split) NORMGRAD_ATTR {
       each_segment_of<F>(
@@ -101,16 +92,10 @@ class PlaneLoops {
             const ChannelMap<Vec<A>> map = constants.in_all_lanes(c);
             T out_pack[kChannelChunk];
             T* const out = direct ? at.out : out_pack;
-            elementwise<A>(
-                segment.count, out, direct ? stores : Stores::kCached,
-                [&](std::int64_t i, auto step)
-                    NORMGRAD_INLINE { return value_of<F, split>(at.dy + i, at.x + i, map, step); },
-                [&](std::int64_t i) NORMGRAD_INLINE {
-                  if (!fetch_) return;
-                  if (F::kReadsDy) cpu::prefetch(at.dy + i + dy_later);
-                  if (F::kReadsX) cpu::prefetch(at.x + i + x_later);
-                  if (stores == Stores::kCached) cpu::prefetch_to_write(out + i + out_later);
-                });
+            elementwise<A>(segment.count, out, direct ? stores : Stores::kCached,
+                           [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+                             return value_of<F, split>(at.dy + i, at.x + i, map, step);
+                           });
             if (!direct) out_.unpack(segment, out_pack);
           });
     });
@@ -212,7 +197,6 @@ class PlaneLoops {
   Data dy_, x_, out_;
   std::int64_t tile_;
   bool whole_tiles_;
-  bool fetch_;
 };
 
 NORMGRAD_TARGET_END

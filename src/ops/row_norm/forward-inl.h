@@ -187,7 +187,8 @@ class RowForward {
   }
 
   void apply(std::int64_t row, const RowStatistics& s, std::int64_t begin, std::int64_t end) const {
-    if constexpr (sizeof(A) == 4) {  // f32 may lose rows that are far larger or smaller than w and b
+    if constexpr (sizeof(A) ==
+                  4) {  // f32 may lose rows that are far larger or smaller than w and b
       if (!(s.rstd >= 0x1p-60 && s.rstd <= 0x1p60)) return apply_in<double>(row, s, begin, end);
     }
     apply_in<A>(row, s, begin, end);
@@ -205,18 +206,14 @@ class RowForward {
     for (std::int64_t at = begin; at < end; at += kForwardTile) {
       const std::int64_t count = std::min(kForwardTile, end - at);
       T* to = stores_ == Stores::kCached ? y + at : tile;
-      elementwise_by<Stores::kCached, B>(
-          count, to,
-          [&](std::int64_t i, auto step) NORMGRAD_INLINE {
-            const Vec<B> w = load_weights<B, T>(w_, at + i, step);
-            if constexpr (F::kCentres) {
-              return F::value(load<B>(x + at + i, step), w, load_weights<B, T>(b_, at + i, step),
-                              map);
-            } else {
-              return F::value(load<B>(x + at + i, step), w, map);
-            }
-          },
-          [](std::int64_t) NORMGRAD_INLINE {});
+      elementwise_by<Stores::kCached, B>(count, to, [&](std::int64_t i, auto step) NORMGRAD_INLINE {
+        const Vec<B> w = load_weights<B, T>(w_, at + i, step);
+        if constexpr (F::kCentres) {
+          return F::value(load<B>(x + at + i, step), w, load_weights<B, T>(b_, at + i, step), map);
+        } else {
+          return F::value(load<B>(x + at + i, step), w, map);
+        }
+      });
       if (stores_ == Stores::kStreamed) stream_copy(count, tile, y + at);
     }
   }
