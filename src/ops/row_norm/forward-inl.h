@@ -187,8 +187,8 @@ class RowForward {
   }
 
   void apply(std::int64_t row, const RowStatistics& s, std::int64_t begin, std::int64_t end) const {
-    if constexpr (sizeof(A) ==
-                  4) {  // f32 may lose rows that are far larger or smaller than w and b
+    if constexpr (sizeof(A) == 4) {
+      // f32 may lose rows that are far larger or smaller than w and b.
       if (!(s.rstd >= 0x1p-60 && s.rstd <= 0x1p60)) return apply_in<double>(row, s, begin, end);
     }
     apply_in<A>(row, s, begin, end);
