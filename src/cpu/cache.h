@@ -1,4 +1,4 @@
-// The last-level cache: beyond its size, stores that bypass it are faster; within it, slower.
+// The caches. Beyond the size of the last one, stores that bypass it are faster; within it, slower.
 #ifndef NORMGRAD_CPU_CACHE_H
 #define NORMGRAD_CPU_CACHE_H
 
@@ -9,7 +9,7 @@
 namespace normgrad::cpu {
 
 std::int64_t last_level_cache_bytes();
-// That of one core, in front of it.
+// L2, of the first processor; 512 KiB if it is not known.
 std::int64_t second_level_cache_bytes();
 
 // For tests: a small cache brings small problems onto the paths of large ones. 0: what the machine has.

@@ -42,10 +42,9 @@ inline NORMGRAD_ALWAYS Vec<float> taken(const float* from, AlternatePart<kOdd> p
 }
 template <typename T>
 void narrow_pairs_to(const float* from, T* to, std::size_t count) {
-  elementwise_by<Stores::kCached, float>(
-      static_cast<std::int64_t>(count), to,
-      [&](std::int64_t i, auto step) NORMGRAD_INLINE { return taken(from + i, step); },
-      [](std::int64_t) NORMGRAD_INLINE {});
+  elementwise_by<Stores::kCached, float>(static_cast<std::int64_t>(count), to,
+                                         [&](std::int64_t i, auto step)
+                                             NORMGRAD_INLINE { return taken(from + i, step); });
 }
 void narrow_pairs(DataType dtype, const float* from, void* to, std::size_t count) {
   if (dtype == DataType::kF16) return narrow_pairs_to(from, static_cast<Half*>(to), count);

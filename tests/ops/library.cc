@@ -16,10 +16,13 @@ namespace {
 using normgrad::Status;
 
 // A cache so small that small problems go the way of large ones: stores past the cache, many batches.
-[[maybe_unused]] const bool cache_is_set = [] {
+std::int64_t cache_bytes_of_environment() {
   const char* bytes = std::getenv("NORMGRAD_TEST_CACHE_BYTES");
-  if (bytes != nullptr) normgrad::cpu::set_last_level_cache_bytes(std::atoll(bytes));
-  return bytes != nullptr;
+  return bytes == nullptr ? 0 : std::atoll(bytes);
+}
+[[maybe_unused]] const bool cache_is_set = [] {
+  normgrad::cpu::set_last_level_cache_bytes(cache_bytes_of_environment());
+  return true;
 }();
 
 // The workspace the plan asks for, to the byte, full of NaNs of every format; guards on both sides.
@@ -86,7 +89,10 @@ std::vector<normgrad::Isa> available_isas() {
   return out;
 }
 
-void set_cache_bytes(std::int64_t bytes) { normgrad::cpu::set_last_level_cache_bytes(bytes); }
+OtherCache::OtherCache(std::int64_t bytes) { normgrad::cpu::set_last_level_cache_bytes(bytes); }
+OtherCache::~OtherCache() {
+  normgrad::cpu::set_last_level_cache_bytes(cache_bytes_of_environment());
+}
 
 Outputs run_library(const Problem& problem, const RunSettings& settings) {
   normgrad::set_threads(settings.threads);

@@ -17,8 +17,13 @@ inline constexpr normgrad::Isa kIsas[] = {normgrad::Isa::kPlain, normgrad::Isa::
                                           normgrad::Isa::kAvx512};
 const char* name(normgrad::Isa isa);
 std::vector<normgrad::Isa> available_isas();
-// As if the cache were so small; 0: the machine's.
-void set_cache_bytes(std::int64_t bytes);
+// While it lives, as if the cache were so small; 0: the machine's.
+struct OtherCache {
+  explicit OtherCache(std::int64_t bytes);
+  OtherCache(const OtherCache&) = delete;
+  OtherCache& operator=(const OtherCache&) = delete;
+  ~OtherCache();
+};
 
 struct RunSettings {
   int threads = 1;

@@ -31,7 +31,7 @@ void expect_model_bits(const Problem& p) {
   SCOPED_TRACE(title(p));
   const Outputs expected = run_model(p);
   for (const std::int64_t cache_bytes : {4096, 0}) {
-    set_cache_bytes(cache_bytes);
+    const OtherCache cache(cache_bytes);
     for (const normgrad::Isa isa : available_isas()) {
       EXPECT_EQ(first_difference(p, run_library(p, {2, isa, 3}), expected), "")
           << name(isa) << ", cache " << cache_bytes;

@@ -108,22 +108,22 @@ class RowApply {
     constexpr bool kAlternating = kAlternates<T, B>;
     ColumnSums<B, kColumnSums, kStrip, kAlternating> sums;
     sums.start(tile.to.at + i, tile.to.pitch, size);
-    const int rows = tile.group.rows;
     const std::int64_t column = tile.begin + i;
-    // Copies, which stores of elements cannot change.
+    // Read once: g++ takes every store of an element for one that might change them.
+    const RowGroup<T>& group = tile.group;
+    const RowMap<PerRow<B>>& map = tile.map;
+    const int rows = group.rows;
     const A* const w = weights;
-    const T* const* const dys = tile.group.dy.data();
-    const A* const kept_rows = tile.group.kept;
+    const A* const kept_rows = group.kept;
+    const std::int64_t kept_pitch = group.kept_pitch;
     const bool fetches = kStrip > 2 && tile.ahead != nullptr;
     const std::int64_t dy_ahead = fetches ? tile.ahead->dy : 0;
     const std::int64_t dx_ahead = fetches ? tile.ahead->dx : 0;
     const bool fetch_dx = tile.fetch_dx;
-    const RowMap<PerRow<B>>& map = tile.map;
-    const std::int64_t kept_pitch = tile.group.kept_pitch;
     for (int r = 0; r < rows; ++r) {
       const RowMap<Vec<B>> m = spread(map, r);
-      const T* dy_at = dys[r] + column;
-      const T* x_at = tile.group.x[r] + column;
+      const T* dy_at = group.dy[r] + column;
+      const T* x_at = group.x[r] + column;
       T* dx_at = tile.dx[r] + i;
       if (fetches) {
         unroll<kLines<T, B, kStrip>>([&](auto line) NORMGRAD_INLINE {

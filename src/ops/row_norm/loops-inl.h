@@ -111,21 +111,26 @@ class RowLoops {
 
   // Every thread takes whole blocks of rows.
   void run_blocks() {
-    // Rows that are fetched while others are applied: at least so far ahead
-    // that memory has answered by their turn.
+    // Rows that are fetched while others are worked on: at least so far ahead that memory has answered by their turn.
     constexpr std::int64_t kBytesAhead = 16384;
-    const std::int64_t group_bytes = kGroupRows * split_.columns * std::int64_t{sizeof(T)};
+    const std::int64_t columns = split_.columns;
+    const std::int64_t group_bytes = kGroupRows * columns * std::int64_t{sizeof(T)};
     const std::int64_t rows_ahead =
         kGroupRows * std::max(std::int64_t{1}, kBytesAhead / group_bytes);
-    // What is fetched must not drive out what is applied: with 1.25 MiB of L2, 2048x4096 gains from it (bf16 0.39 -> 0.37
-    // ns an element, f32 0.83 -> 0.74, two threads); with 512 KiB, f32 512x8192 loses (1.41 -> 1.70, one thread).
-    const bool fetch =
-        group_bytes <= cpu::second_level_cache_bytes() / 8 && cpu::is_worth_fetching(elements_);
+    const bool keeps = kKeepsXHat<F, T> && columns <= kMostKept;
+    const std::int64_t pitch = keeps ? pitch_of_kept(columns) : 0;
+    // What is fetched must not drive out what is worked on: dy, x and dx of both groups, what is kept, run sums and weights.
+    // With 1.25 MiB of L2, 2048x4096 gains (bf16 0.39 -> 0.37 ns an element, f32 0.83 -> 0.74, two threads); where it has
+    // 512 KiB, f32 512x8192 loses (1.41 -> 1.70, one thread).
+    const std::int64_t worked_on = 6 * group_bytes + kGroupRows * pitch * std::int64_t{sizeof(A)} +
+                                   (kColumnSums + 1) * columns * std::int64_t{sizeof(double)};
+    const bool fetches =
+        worked_on <= cpu::second_level_cache_bytes() && cpu::is_worth_fetching(elements_);
     cpu::parallel_for(split_.blocks, elements_, [&](std::int64_t block) NORMGRAD_ATTR {
       const std::int64_t begin = block * split_.block_rows;
       const std::int64_t end = std::min(begin + split_.block_rows, split_.rows);
       RunSums run(*this, block, 0, split_.columns);
-      alignas(64) A kept[kKeepsXHat<F, T> ? kGroupRows * kept_pitch(kMostKept) : 1];
+      alignas(64) A kept[kKeepsXHat<F, T> ? kGroupRows * pitch_of_kept(kMostKept) : 1];
       if (apply_.sums_wanted) run.start_block();
       for (std::int64_t run_begin = begin; run_begin < end; run_begin += kRunRows) {
         const std::int64_t run_end = std::min(run_begin + kRunRows, end);
@@ -133,17 +138,17 @@ class RowLoops {
         for (std::int64_t row = run_begin; row < run_end; row += kGroupRows) {
           Group group;
           rows_.locate(row, end, group);
-          Ahead ahead{};
-          const bool fetches = fetch && row + rows_ahead < end;
-          if (fetches) ahead = rows_.distance(row, row + rows_ahead);
-          const Ahead* fetched = fetches ? &ahead : nullptr;
-          if (kKeepsXHat<F, T> && split_.columns <= kMostKept) {
-            group.kept = kept;
-            group.kept_pitch = kept_pitch(split_.columns);
+          Ahead distance;
+          const Ahead* ahead = nullptr;
+          if (fetches && row + rows_ahead < end) {
+            distance = rows_.distance(row, row + rows_ahead);
+            ahead = &distance;
           }
+          if (keeps) group.kept = kept;
+          group.kept_pitch = pitch;
           rows_.read_statistics(row, group);
-          reduce_.reduce(group, fetched);
-          apply_.apply(group, fetched, 0, split_.columns, run.sums(), run.pitch());
+          reduce_.reduce(group, ahead);
+          apply_.apply(group, ahead, 0, split_.columns, run.sums(), run.pitch());
         }
         if (apply_.sums_wanted) run.end_run();
       }

@@ -30,10 +30,9 @@ template <class F, typename T>
 inline constexpr bool kKeepsXHat = F::kMakesXHat && sizeof(Arithmetic<T>) == 4;
 // Of at most so many columns, in the order of the weights.
 inline constexpr std::int64_t kMostKept = 4096;
-// From row to row of what is kept: a cache line more than the columns take, so that the rows do not share a few sets of
-// the cache.
-inline constexpr std::int64_t kept_pitch(std::int64_t columns) {
-  return ceil_div(columns, kLanes) * kLanes + kLanes;
+// From row to row of what is kept: an odd number of cache lines, so that the rows do not share a few sets of the cache.
+inline constexpr std::int64_t pitch_of_kept(std::int64_t columns) {
+  return (ceil_div(columns, kLanes) | 1) * kLanes;
 }
 
 template <typename T>
