@@ -31,16 +31,19 @@ class BatchNormBackwardOp {
   bool output_needs_sums() const { return training_; }
 
   void set_maps(int pass, ChannelTile tile, TileTotals sums, ChannelMaps& maps) const {
-    double mean[kChannelTile];
-    parameters_.load(kMean, tile, 0, mean);
-    if (pass < kPasses) {
+    double mean[kChannelTile], rstd[kChannelTile], w[kChannelTile];
+    const bool sums_alone = pass < kPasses;
+    if (sums_alone || training_) parameters_.load(kMean, tile, 0, mean);
+    if (sums_alone) {
       for (std::int64_t i = 0; i < tile.count; ++i) maps.set(i, {mean[i], 0, 0, 0, 0});
       return;
     }
-    double rstd[kChannelTile];
-    double w[kChannelTile];
     parameters_.load_rstd(kRstd, kVar, tile, rstd);
     parameters_.load(kW, tile, 1, w);
+    if (!training_) {  // the mean and the sums have no part in dx
+      for (std::int64_t i = 0; i < tile.count; ++i) maps.set(i, {0, 0, w[i] * rstd[i], 0, 0});
+      return;
+    }
     for (std::int64_t i = 0; i < tile.count; ++i) {
       maps.set(i,
                batch_norm_map(batch_norm_gradients(sums[i], rstd[i]), rstd[i], w[i], n_, mean[i]));

@@ -33,11 +33,10 @@ class Parameters {
       return;
     }
     cpu::with_element_type(tensor.dtype, [&](auto* type) {
-      const std::int64_t stride = tensor.strides[0];
-      const auto* from = static_cast<decltype(type)>(data_[argument]) + tile.first * stride;
-      for (std::int64_t i = 0; i < tile.count; ++i) {
-        to[i] = cpu::to_double(cpu::read(from + i * stride));
-      }
+      const auto* from = static_cast<decltype(type)>(data_[argument]);
+      each_place(tensor, tile, [&](std::int64_t i, std::int64_t at) {
+        to[i] = cpu::to_double(cpu::read(from + at));
+      });
     });
   }
   void store(int argument, std::int64_t channel, double value) const {
@@ -55,11 +54,10 @@ class Parameters {
     if (!tensor.present()) return;
     cpu::with_element_type(tensor.dtype, [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
-      const std::int64_t stride = tensor.strides[0];
-      T* to = static_cast<T*>(data_[argument]) + tile.first * stride;
-      for (std::int64_t i = 0; i < tile.count; ++i) {
-        cpu::write(to + i * stride, cpu::round_to<T>(values[i]));
-      }
+      T* to = static_cast<T*>(data_[argument]);
+      each_place(tensor, tile, [&](std::int64_t i, std::int64_t at) {
+        cpu::write(to + at, cpu::round_to<T>(values[i]));
+      });
     });
   }
 
@@ -71,6 +69,18 @@ class Parameters {
   }
 
  private:
+  // body(channel of the tile, where its element lies); those side by side in a loop of their own, which compilers make
+  // vectors of.
+  template <class Body>
+  static void each_place(const Tensor& tensor, ChannelTile tile, Body&& body) {
+    const std::int64_t stride = tensor.strides[0];
+    if (stride == 1) {
+      for (std::int64_t i = 0; i < tile.count; ++i) body(i, tile.first + i);
+    } else {
+      for (std::int64_t i = 0; i < tile.count; ++i) body(i, (tile.first + i) * stride);
+    }
+  }
+
   const Plan& plan_;
   void* const* data_;
 };
