@@ -68,7 +68,9 @@ TEST(WorkQueue, WhoWaitsForDroppedWorkGoesOn) {
     std::thread waits([&] { EXPECT_TRUE(queue.finish(second, std::nullopt)); });
     while (!begun) std::this_thread::yield();
     std::thread drops([&] { queue.drop(); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    while (queue.submit(call([] { return 0; })) != 0) {  // until it refuses, which drop() makes it
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     go_on = true;
     waits.join();
     drops.join();
