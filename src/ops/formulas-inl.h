@@ -237,10 +237,14 @@ struct ChannelGradients {
 inline ChannelGradients batch_norm_gradients(std::array<double, 2> sums, double rstd) {
   return {rstd * sums[1], sums[0]};
 }
-// What dx needs of them.
+// What dx needs in inference: the mean and the sums have no part in it.
+inline ChannelMap<double> batch_norm_inference_map(double rstd, double w) {
+  return {0, 0, w * rstd, 0, 0};
+}
+// And in training.
 inline ChannelMap<double> batch_norm_map(ChannelGradients sums, double rstd, double w, double n,
                                          double mean) {
-  return {mean, 0, w * rstd, sums.db / n, rstd * sums.dw / n};
+  return {mean, 0, batch_norm_inference_map(rstd, w).scale, sums.db / n, rstd * sums.dw / n};
 }
 
 NORMGRAD_TARGET_END

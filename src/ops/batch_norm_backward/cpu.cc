@@ -40,8 +40,10 @@ class BatchNormBackwardOp {
     }
     parameters_.load_rstd(kRstd, kVar, tile, rstd);
     parameters_.load(kW, tile, 1, w);
-    if (!training_) {  // the mean and the sums have no part in dx
-      for (std::int64_t i = 0; i < tile.count; ++i) maps.set(i, {0, 0, w[i] * rstd[i], 0, 0});
+    if (!training_) {
+      for (std::int64_t i = 0; i < tile.count; ++i) {
+        maps.set(i, batch_norm_inference_map(rstd[i], w[i]));
+      }
       return;
     }
     for (std::int64_t i = 0; i < tile.count; ++i) {
