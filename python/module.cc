@@ -112,8 +112,8 @@ nb::tuple batch_norm(Object x_, Object weight, Object bias, Object running_mean,
   const auto place = split_out(out, training ? 3 : 1);
   const Array y = output("y", place[0], x.tensor.dtype, x.shape());
   const auto running = [&](const char* name, Object given) {
-    if (given.is_none()) return Array();
-    return training ? output(name, given, DataType::kF32, {}) : required(name, given);
+    if (!training) return required(name, given);
+    return given.is_none() ? Array() : output(name, given, DataType::kF32, {});
   };
   const Array old_mean = running("running_mean", running_mean),
               old_var = running("running_var", running_var);
@@ -141,8 +141,8 @@ nb::tuple batch_norm(Object x_, Object weight, Object bias, Object running_mean,
 
 nb::tuple batch_norm_backward(Object dy_, Object x_, Object mean_, Object rstd_, Object weight,
                               bool training, int channel_axis, Object out) {
-  const Array dy = required("dy", dy_), x = required("x", x_), mean = input("mean", mean_),
-              rstd = input("rstd", rstd_), w = input("weight", weight);
+  const Array dy = required("dy", dy_), x = required("x", x_), mean = required("mean", mean_),
+              rstd = required("rstd", rstd_), w = input("weight", weight);
   const int axis = axis_of(dy, channel_axis);
   const auto place = split_out(out, 3);
   const Array dx = output("dx", place[0], dy.tensor.dtype, dy.shape()),
@@ -162,8 +162,8 @@ nb::tuple batch_norm_backward(Object dy_, Object x_, Object mean_, Object rstd_,
 
 nb::tuple batch_norm_reduce(Object dy_, Object x_, Object mean_, Object rstd_, int channel_axis,
                             Object out) {
-  const Array dy = required("dy", dy_), x = required("x", x_), mean = input("mean", mean_),
-              rstd = input("rstd", rstd_);
+  const Array dy = required("dy", dy_), x = required("x", x_), mean = required("mean", mean_),
+              rstd = required("rstd", rstd_);
   const int axis = axis_of(dy, channel_axis);
   const auto place = split_out(out, 4);
   const auto result = [&](const char* name, std::size_t i) {
@@ -185,14 +185,26 @@ nb::tuple batch_norm_reduce(Object dy_, Object x_, Object mean_, Object rstd_, i
   return nb::make_tuple(sum_dy.object, sum_dy_xmu.object, dw.object, db.object);
 }
 
+// A few numbers. Integers that the core does not take, such as numpy's own, are copied.
+Array counts_of(Object given) {
+  const Array counts = required("counts", given);
+  using Code = nb::dlpack::dtype_code;
+  const auto code = static_cast<Code>(counts.view.dtype().code);
+  if (counts.tensor.dtype != DataType::kOther || (code != Code::Int && code != Code::UInt)) {
+    return counts;
+  }
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const char* const how = nb::hasattr(given, "__array__") ? "asarray" : "from_dlpack";
+  return required("counts", numpy.attr(how)(given).attr("astype")("float64"));
+}
+
 nb::object batch_norm_elemt_backward(Object dy_, Object x_, Object mean_, Object rstd_,
                                      Object weight, Object sum_dy_, Object sum_dy_xmu_,
                                      Object counts_, int channel_axis, Object out) {
-  const Array dy = required("dy", dy_), x = required("x", x_), mean = input("mean", mean_),
-              rstd = input("rstd", rstd_), w = input("weight", weight),
+  const Array dy = required("dy", dy_), x = required("x", x_), mean = required("mean", mean_),
+              rstd = required("rstd", rstd_), w = input("weight", weight),
               sum_dy = required("sum_dy", sum_dy_),
-              sum_dy_xmu = required("sum_dy_xmu", sum_dy_xmu_),
-              counts = required("counts", counts_);
+              sum_dy_xmu = required("sum_dy_xmu", sum_dy_xmu_), counts = counts_of(counts_);
   const Array dx = output("dx", split_out(out, 1)[0], dy.tensor.dtype, dy.shape());
   compute(BatchNormElemtBackward{dx.tensor, dy.tensor, x.tensor, w.tensor, mean.tensor, rstd.tensor,
                                  sum_dy.tensor, sum_dy_xmu.tensor, counts.tensor,
@@ -253,22 +265,24 @@ rstd is the one that rms_norm returned; without it, it is computed from x, with 
         R"(BatchNorm: (y, mean, rstd), or in evaluation (y,).
 
 training: the statistics are those of x; running_mean and running_var, where given, are updated in
-place. Otherwise they are the statistics.)");
+place. Otherwise they are the statistics, and must be given.)");
   m.def("batch_norm_backward", &batch_norm_backward, "dy"_a.none(), "x"_a.none(), "mean"_a.none(),
         "rstd"_a.none(), "weight"_a.none() = nb::none(), "training"_a = true, nb::kw_only(),
         "channel_axis"_a = 1, "out"_a.none() = nb::none(),
-        nb::sig("def batch_norm_backward(dy: ArrayLike, x: ArrayLike, mean: "
-                "Optional[ArrayLike], rstd: Optional[ArrayLike], weight: Optional[ArrayLike] = "
+        nb::sig("def batch_norm_backward(dy: ArrayLike, x: ArrayLike, mean: ArrayLike, "
+                "rstd: ArrayLike, weight: Optional[ArrayLike] = "
                 "None, training: bool = True, *, channel_axis: int = 1, out: Out = None) -> "
                 "Tuple[Array, Array, Array]"),
         R"(Gradients of batch_norm: (dx, dw, db).
 
-training: the gradient goes through the statistics; otherwise they are constants.)");
+mean and rstd are those that batch_norm returned; in evaluation, running_mean and
+1/sqrt(running_var + eps). training: the gradient goes through them; otherwise they are constants.
+dw and db have the type of weight, or of dy.)");
   m.def(
       "batch_norm_reduce", &batch_norm_reduce, "dy"_a.none(), "x"_a.none(), "mean"_a.none(),
       "rstd"_a.none(), nb::kw_only(), "channel_axis"_a = 1, "out"_a.none() = nb::none(),
-      nb::sig("def batch_norm_reduce(dy: ArrayLike, x: ArrayLike, mean: Optional[ArrayLike], "
-              "rstd: Optional[ArrayLike], *, channel_axis: int = 1, out: Out = None) -> "
+      nb::sig("def batch_norm_reduce(dy: ArrayLike, x: ArrayLike, mean: ArrayLike, "
+              "rstd: ArrayLike, *, channel_axis: int = 1, out: Out = None) -> "
               "Tuple[Array, Array, Array, Array]"),
       R"(First half of SyncBatchNorm's gradient: (sum_dy, sum_dy_xmu, dw, db) of this part, in float64.
 
@@ -278,14 +292,16 @@ The first two are to be added up over all parts of the batch, for batch_norm_ele
         "sum_dy_xmu"_a.none(), "counts"_a.none(), nb::kw_only(), "channel_axis"_a = 1,
         "out"_a.none() = nb::none(),
         nb::sig("def batch_norm_elemt_backward(dy: ArrayLike, x: ArrayLike, mean: "
-                "Optional[ArrayLike], rstd: Optional[ArrayLike], weight: Optional[ArrayLike], "
+                "ArrayLike, rstd: ArrayLike, weight: Optional[ArrayLike], "
                 "sum_dy: ArrayLike, sum_dy_xmu: ArrayLike, counts: ArrayLike, *, channel_axis: "
                 "int = 1, out: Out = None) -> Array"),
         R"(Second half of SyncBatchNorm's gradient: dx of this part.
 
-sum_dy and sum_dy_xmu are added up over all parts; counts are the elements per channel of each.)");
+sum_dy and sum_dy_xmu are added up over all parts; counts, integers or floating-point numbers, are
+the elements per channel of each.)");
   m.def("set_num_threads", &normgrad::set_threads, "count"_a,
-        "At most so many threads per call; 0: as OpenMP is set. Returns what holds now.");
+        "So many threads per call, whatever OpenMP or torch is set to; 0: as they are set. Returns "
+        "what holds now.");
   m.def("get_num_threads", &normgrad::threads, "The number of threads that a call may take.");
   m.def(
       "instruction_set",

@@ -77,21 +77,33 @@ def test_batch_norm(dtype, axis):
     given = wide(running_mean.reshape(along), running_var.reshape(along))
     e = Exact(x64, w64, b64, dy64, axes, 1e-5, parameter_axes=axes, statistics=given)
     assert_within(y, e.y, e.y_scale, dtype, dtype, what="y")
+    dx, dw, db = normgrad.batch_norm_backward(dy, x, *(s.ravel() for s in (e.mean, e.rstd)), w, False, channel_axis=axis)
+    assert_within(dx, e.dx, e.dx_scale, dtype, dtype, what="dx")
+    assert_within(dw, e.dw, e.dw_scale, "float32", dtype, is_sum=True, what="dw")
+    assert_within(db, e.db, e.db_scale, "float32", dtype, is_sum=True, what="db")
 
 
-def test_the_halves_of_a_batch_make_the_whole():
-    x, dy = data("float32", (7, 3, 5), (7, 3, 5))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("counts", [np.int32, np.int64, np.uint8, np.float32, np.float64], ids=lambda t: t.__name__)
+def test_the_halves_of_a_batch_make_the_whole(dtype, counts):
+    x, dy = data(dtype, (7, 3, 5), (7, 3, 5))
     (w,) = data("float32", 3)
-    y, mean, rstd = normgrad.batch_norm(x, w)
-    dx = normgrad.batch_norm_backward(dy, x, mean, rstd, w)[0]
+    x64, w64, dy64 = wide(x, w.reshape(1, 3, 1), dy)
+    e = Exact(x64, w64, 0.0, dy64, (0, 2), 1e-5, parameter_axes=(0, 2))
+    _, mean, rstd = normgrad.batch_norm(x, w)
     parts = [slice(0, 2), slice(2, 7)]
     sums = [normgrad.batch_norm_reduce(dy[p], x[p], mean, rstd) for p in parts]
+    for p, got in zip(parts, sums):
+        x_mu = (x64 - e.mean)[p]
+        terms = {"sum_dy": dy64[p], "sum_dy_xmu": dy64[p] * x_mu, "dw": dy64[p] * x_mu * e.rstd, "db": dy64[p]}
+        for (name, term), value in zip(terms.items(), got):
+            assert_within(value, term.sum((0, 2)), np.abs(term).sum((0, 2)), "float64", dtype, is_sum=True, what=name)
     sum_dy, sum_dy_xmu = sums[0][0] + sums[1][0], sums[0][1] + sums[1][1]
-    counts = np.array([10, 25], np.int32)
     halves = [
-        normgrad.batch_norm_elemt_backward(dy[p], x[p], mean, rstd, w, sum_dy, sum_dy_xmu, counts) for p in parts
+        normgrad.batch_norm_elemt_backward(dy[p], x[p], mean, rstd, w, sum_dy, sum_dy_xmu, np.array([10, 25], counts))
+        for p in parts
     ]
-    np.testing.assert_allclose(np.concatenate(halves), dx, rtol=0, atol=1e-6)
+    assert_within(np.concatenate([wide(h)[0] for h in halves]), e.dx, e.dx_scale, dtype, dtype, what="dx")
 
 
 def test_strides_are_respected():
@@ -113,16 +125,78 @@ def test_read_only_inputs():
         np.testing.assert_array_equal(normgrad.rms_norm(x)[0].view(np.uint8), expected.view(np.uint8))
 
 
-def test_out_is_written_and_returned():
-    for dtype in DTYPES:
-        (x,) = data(dtype, (3, 8))
-        y = np.empty_like(x)
-        got = normgrad.rms_norm(x, out=(y, None))
-        assert got[0] is y
-        np.testing.assert_array_equal(wide(y), wide(normgrad.rms_norm(x)[0]))
-        in_place = x.copy()
-        normgrad.rms_norm(in_place, out=(in_place, None))
-        np.testing.assert_array_equal(wide(in_place), wide(y))
+def all_calls(x):
+    """Every function, with data like x: what it is called with but for out, by name."""
+    dy = (x[::-1] * 2).astype(x.dtype)
+    w, b = (np.linspace(lo, 2, x.shape[1]).astype(x.dtype) for lo in (-1, 0.5))
+    rows, channels = x.shape[:-1], x.shape[1]
+    statistics = {"rows": (np.full(rows, 0.25), np.full(rows, 1.5)), "channels": (np.full(channels, 0.25), np.full(channels, 1.5))}
+    sums = np.linspace(-3, 3, channels), np.linspace(2, 5, channels)
+    running = np.float32([0.5] * channels), np.float32([2] * channels)
+    counts = np.float32([x.size / max(channels, 1)])
+    return {
+        "layer_norm": (normgrad.layer_norm, (x, w, b)),
+        "layer_norm_backward": (normgrad.layer_norm_backward, (dy, x, *statistics["rows"], w)),
+        "rms_norm": (normgrad.rms_norm, (x, w)),
+        "rms_norm_backward": (normgrad.rms_norm_backward, (dy, x, statistics["rows"][1], w)),
+        "batch_norm": (normgrad.batch_norm, (x, w, b)),
+        "batch_norm, evaluation": (normgrad.batch_norm, (x, w, b, *running, False)),
+        "batch_norm_backward": (normgrad.batch_norm_backward, (dy, x, *statistics["channels"], w)),
+        "batch_norm_reduce": (normgrad.batch_norm_reduce, (dy, x, *statistics["channels"])),
+        "batch_norm_elemt_backward": (normgrad.batch_norm_elemt_backward, (dy, x, *statistics["channels"], w, *sums, counts)),
+    }
+
+
+CALLS = list(all_calls(np.ones((1, 1), np.float32)))
+
+
+def with_gaps(like):
+    """Of 77, which no result is; the elements of a row lie together."""
+    room = np.full((*like.shape[:-1], 2 * like.shape[-1]), 77).astype(like.dtype)
+    return room[::2] if room.ndim == 1 else room[..., : like.shape[-1]]
+
+
+def as_tuple(results):
+    return results if isinstance(results, tuple) else (results,)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CALLS)
+def test_out_is_written_and_returned(name, dtype):
+    (x,) = data(dtype, (9, 9))
+    call, arguments = all_calls(x)[name]
+    expected = as_tuple(call(*arguments))
+    for wanted in [{i} for i in range(len(expected))] + [set(range(len(expected)))]:
+        out = tuple(with_gaps(e) if i in wanted else None for i, e in enumerate(expected))
+        got = as_tuple(call(*arguments, out=out))
+        for i, (g, e) in enumerate(zip(got, expected)):
+            assert i not in wanted or g is out[i]
+            assert g.dtype == e.dtype
+            np.testing.assert_array_equal(wide(g), wide(e), err_msg=f"{name}, result {i}")
+
+
+@pytest.mark.parametrize("name", [n for n in CALLS if n != "batch_norm_reduce"])
+def test_in_place(name):
+    (x,) = data("float32", (9, 9))
+    expected = as_tuple(all_calls(x)[name][0](*all_calls(x)[name][1]))
+    call, arguments = all_calls(x.copy())[name]
+    got = as_tuple(call(*arguments, out=(arguments[0], *[None] * (len(expected) - 1))))
+    assert got[0] is arguments[0]
+    for g, e in zip(got, expected):
+        np.testing.assert_array_equal(g, e)
+
+
+EMPTY = [(n, s) for n in CALLS for s in ((0, 9), (9, 0), (0, 9, 4), (3, 9, 0)) if len(s) == 2 or n.startswith("batch")]
+
+
+@pytest.mark.parametrize("name,shape", EMPTY)
+def test_without_elements(name, shape):
+    """Sums over nothing are 0; what is as large as the data is empty."""
+    call, arguments = all_calls(np.ones(shape, np.float32))[name]
+    results = as_tuple(call(*arguments))
+    assert name == "batch_norm_reduce" or results[0].shape == shape
+    if "backward" in name or "reduce" in name:
+        assert not any(r.any() for r in results)
 
 
 def test_statistics_in_place_of_rows_of_one_element():
@@ -207,7 +281,12 @@ REFUSALS = [
     (lambda x: normgrad.rms_norm(x, out=(np.broadcast_to(x[0], (3, 8)), None)), ValueError, "y is read-only"),
     (lambda x: normgrad.rms_norm(x[:2], out=(x[1:], None)), ValueError, "y overlaps x"),
     (lambda x: normgrad.batch_norm(x, channel_axis=2), ValueError, "the channel axis is 2, but x has rank 2"),
-    (lambda x: normgrad.batch_norm_backward(x, x[:2], None, None), ValueError, "must have the shape of"),
+    (lambda x: normgrad.batch_norm_backward(x, x[:2], x[0], x[0]), ValueError, "must have the shape of"),
+    (lambda x: normgrad.batch_norm_backward(x, x, None, x[0]), TypeError, "mean is missing"),
+    (lambda x: normgrad.batch_norm_backward(x, x, x[0], None), TypeError, "rstd is missing"),
+    (lambda x: normgrad.batch_norm_reduce(x, x, x[0], None), TypeError, "rstd is missing"),
+    (lambda x: normgrad.batch_norm(x, training=False), TypeError, "running_mean is missing"),
+    (lambda x: normgrad.batch_norm(x, running_mean=x[0], training=False), TypeError, "running_var is missing"),
     (lambda x: normgrad.rms_norm(x.reshape((1,) * 8 + (3, 8))), ValueError, "x has 10 dimensions"),
 ]
 
