@@ -194,46 +194,87 @@ def test_bf16_weight_gradient_of_many_rows(enabled):
     assert ours <= 2e-3
 
 
-def arguments():
-    x, w, b, dy = tensors("float32", (4, 6, 8), 8, 8, (4, 6, 8))
-    wc, bc = tensors("float32", 6, 6, seed=3)
-    mean, rstd = torch.zeros(4, 6, 1, dtype=torch.float64), torch.ones(4, 6, 1, dtype=torch.float64)
-    m, s = torch.zeros(6, dtype=torch.float64), torch.ones(6, dtype=torch.float64)
-    d = lambda t: t.detach()  # noqa: E731
-    all3 = [True, True, True]
+def arguments_of(dtype, lay):
+    """Of every operator, its inputs laid out by `lay`."""
+    x, dy, xc, dyc = (lay(torch.randn(4, 6, 5, 8, generator=torch.Generator().manual_seed(i)).to(dtype)) for i in range(4))
+    w, b, wc, bc = (torch.linspace(-1, 2, n).to(dtype) for n in (8, 8, 6, 6))
+    inputs = [t.requires_grad_() for t in (x.clone(), w.clone(), b.clone(), xc.clone(), wc.clone(), bc.clone())]
+    gx, gw, gb, gxc, gwc, gbc = inputs
+    f64 = dict(dtype=torch.float64)
+    mean, rstd, m, s = torch.zeros(4, 6, 5, 1, **f64), torch.ones(4, 6, 5, 1, **f64), torch.zeros(6, **f64), torch.ones(6, **f64)
+    layer, channels, count = (dy, x, [8], mean, rstd, w, b), (dyc, xc, m, s, wc), torch.tensor([160.0])
+    running = (torch.zeros(6, dtype=dtype), torch.ones(6, dtype=dtype))
+    masks = [[i != 0, i != 1, i != 2] for i in range(4)]  # without one each, and all
     return {
-        "native_layer_norm": [(x, [8], w, b, 1e-5), (x, [6, 8], None, None, 1e-5), (d(x).transpose(0, 1), [8], w, b, 1e-5)],
-        "native_layer_norm_backward": [(d(dy), d(x), [8], mean, rstd, d(w), d(b), all3)],
-        "_fused_rms_norm": [(x, [8], w, 1e-6), (x, [8], None, None)],
-        "_fused_rms_norm_backward": [(d(dy), d(x), [8], rstd, d(w), [True, True])],
-        "batch_norm_training": [(x, wc, bc, 1e-5), (x, None, None, 1e-5), (d(x).transpose(0, 2), None, None, 1e-5)],
-        "batch_norm_inference": [(x, wc, bc, torch.zeros(6), torch.ones(6), 1e-5)],
-        "native_batch_norm_backward": [(d(dy), d(x), d(wc), None, None, m, s, True, 1e-5, all3)],
-        "batch_norm_stats": [(d(x), 1e-5)],
-        "batch_norm_elemt": [(d(x), d(wc), d(bc), m, s, 1e-5)],
-        "batch_norm_backward_reduce": [(d(dy), d(x), m, s, d(wc), True, True, True)],
-        "batch_norm_backward_elemt": [(d(dy), d(x), m, s, d(wc), m.clone(), m.clone(), torch.tensor([24.0]))],
+        "native_layer_norm": [(gx, [8], gw, gb, 1e-5), (gx, [5, 8], None, None, 1e-5), (x, [8], gw, gb, 1e-5)],
+        "native_layer_norm_backward": [(*layer, mask) for mask in masks] + [(*layer[:5], None, None, [True, False, False])],
+        "_fused_rms_norm": [(gx, [8], gw, 1e-6), (gx, [8], None, None), (x, [5, 8], None, 1e-6)],
+        "_fused_rms_norm_backward": [(dy, x, [8], rstd, w, [i != 0, i != 1]) for i in range(3)],
+        "batch_norm_training": [(gxc, gwc, gbc, 1e-5), (gxc, None, None, 1e-5), (xc, gwc, gbc, 1e-5)],
+        "batch_norm_inference": [(gxc, gwc, gbc, *running, 1e-5), (xc, None, None, None, None, 1e-5)],
+        "native_batch_norm_backward": [(dyc, xc, wc, None, None, m, s, True, 1e-5, mask) for mask in masks]
+        + [(dyc, xc, wc, *running, None, None, False, 1e-5, mask) for mask in masks],
+        "batch_norm_stats": [(xc, 1e-5)],
+        "batch_norm_elemt": [(xc, wc, bc, m, s, 1e-5), (xc, None, None, m, s, 1e-5)],
+        "batch_norm_backward_reduce": [(*channels, i != 0, i != 1, i != 2) for i in range(4)],
+        "batch_norm_backward_elemt": [(*channels, m.clone(), m.clone(), count)],
     }
+
+
+def arguments():
+    return arguments_of(torch.float32, LAYOUTS["packed"])
 
 
 def test_every_operator_is_under_opcheck():
     assert set(arguments()) == set(ng._operators.OPS)
 
 
+OPCHECKED = {
+    "float32": (torch.float32, LAYOUTS["packed"]),
+    "bfloat16, channels-last": (torch.bfloat16, lambda t: t.contiguous(memory_format=torch.channels_last)),
+    "float32, permuted": (torch.float32, LAYOUTS["permuted"]),
+    "float64, permuted": (torch.float64, LAYOUTS["permuted"]),
+    "float64, channels-last": (torch.float64, lambda t: t.contiguous(memory_format=torch.channels_last)),
+}
+
+
+@pytest.mark.parametrize("kind", OPCHECKED)
 @pytest.mark.parametrize("name", arguments())
-def test_opcheck(name):
-    for args in arguments()[name]:
+def test_opcheck(name, kind):
+    for args in arguments_of(*OPCHECKED[kind])[name]:
         torch.library.opcheck(getattr(torch.ops.normgrad, name).default, args)
 
 
 @pytest.mark.parametrize("name", arguments())
 def test_every_operator_compiles_to_one_graph(name):
-    torch._dynamo.reset()  # else one lambda is compiled again and again, until there is a limit
     op = getattr(torch.ops.normgrad, name).default
-    args = [a.detach() if isinstance(a, torch.Tensor) else a for a in arguments()[name][0]]
-    compiled = torch.compile(lambda *a: op(*a), fullgraph=True, backend="aot_eager")
-    for got, expected in zip(torch.utils._pytree.tree_leaves(compiled(*args)), torch.utils._pytree.tree_leaves(op(*args))):
-        assert torch.equal(got, expected)
+    for kind in OPCHECKED:
+        torch._dynamo.reset()  # else one lambda is compiled again and again, until there is a limit
+        args = [a.detach() if isinstance(a, torch.Tensor) else a for a in arguments_of(*OPCHECKED[kind])[name][0]]
+        compiled = torch.compile(lambda *a: op(*a), fullgraph=True, backend="aot_eager")
+        got, expected = (torch.utils._pytree.tree_leaves(f(*args)) for f in (compiled, op))
+        for g, e in zip(got, expected):
+            assert g is e or (torch.equal(g, e) and g.stride() == e.stride())
+
+
+@pytest.mark.parametrize("kind", ["float32, permuted", "float64, permuted"])
+def test_compiled_functions_have_their_gradients(kind):
+    """Through inductor, which asserts the strides that an operator promises."""
+    torch._dynamo.reset()
+    dtype, lay = OPCHECKED[kind]
+    calls = [
+        lambda x, w, b: ng.functional.layer_norm(x, (8,), w, b),
+        lambda x, w, b: ng.functional.rms_norm(x, (8,), w) + b,
+        lambda x, w, b: ng.functional.batch_norm(x.transpose(1, 3), None, None, w, b, True),
+    ]
+    for call in calls:
+        x, dy = (lay(torch.randn(4, 6, 5, 8).to(dtype)) for _ in range(2))
+        inputs = [x, torch.linspace(-1, 2, 8).to(dtype), torch.linspace(0, 1, 8).to(dtype)]
+        dy = dy.transpose(1, 3) if call is calls[2] else dy
+        expected, got = (run(f, dy, *[t.clone().requires_grad_() for t in inputs])
+                         for f in (call, torch.compile(call, fullgraph=True)))
+        for g, e in zip(got, expected):
+            torch.testing.assert_close(g, e)
 
 
 class Net(nn.Module):
@@ -278,11 +319,42 @@ def test_converted_modules_train_as_torchs():
     torch.testing.assert_close(ours(x), net(x), rtol=1e-4, atol=1e-5)
 
 
+def test_sync_batch_norm_of_other_devices_is_torchs(monkeypatch):
+    seen = []
+    monkeypatch.setattr(nn.SyncBatchNorm, "forward", lambda self, x: seen.append(type(self)) or x)
+    norm = ng.SyncBatchNorm(3)
+    norm(torch.empty(2, 3, device="meta"))
+    norm(torch.randn(2, 3))
+    assert seen == [ng.SyncBatchNorm]
+    monkeypatch.undo()
+    norm = ng.SyncBatchNorm(3, device="meta")
+    assert norm(torch.empty(2, 3, 4, device="meta")).shape == (2, 3, 4)  # all that torch's own asks of itself is there
+
+
+def test_convert_sync_batchnorm():
+    """As torch's, but its own come out, and are left alone where they are there."""
+    kept = ng.SyncBatchNorm(6, sums_dtype=torch.float32)
+    net = nn.Sequential(nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.Sequential(ng.BatchNorm1d(6), kept), nn.LayerNorm(6))
+    weight, group = net[1].weight, object()
+    assert ng.SyncBatchNorm.convert_sync_batchnorm(net, group) is net
+    assert [type(m) for m in (net[1], net[2][0], net[3])] == [ng.SyncBatchNorm, ng.SyncBatchNorm, nn.LayerNorm]
+    assert net[1].weight is weight and net[1].process_group is group and net[2][1] is kept
+    assert isinstance(ng.SyncBatchNorm.convert_sync_batchnorm(nn.BatchNorm1d(6)), ng.SyncBatchNorm)
+
+
 def test_compiled_modules_train_as_torchs():
     torch.manual_seed(0)
     net = Net()
     net.bn1 = nn.BatchNorm1d(6)
     assert losses(ng.convert(copy.deepcopy(net)), compiled=True) == pytest.approx(losses(net), rel=1e-4)
+
+
+def test_fx_takes_torchs_modules(enabled):
+    """Ours are no leaves to it."""
+    net, x = Net(), torch.randn(8, 3, 9, 9)
+    assert torch.equal(torch.fx.symbolic_trace(copy.deepcopy(net))(x), net(x))
+    with pytest.raises(torch.fx.proxy.TraceError):
+        torch.fx.symbolic_trace(ng.convert(net))
 
 
 def test_unmodified_model_with_enable():
@@ -410,6 +482,11 @@ def test_statistics_of_another_shape():
             assert all(torch.equal(g, e) for g, e in zip(got[:2], expected))
 
 
+def sync(x, running_mean, running_var, **more):
+    """What a bad argument keeps from being exchanged: here is nobody to exchange it with."""
+    return ng._sync.sync_batch_norm(x, running_mean, running_var, None, None, 0.1, 1e-5, None, **more)
+
+
 REFUSALS = [
     (lambda x: ng.functional.layer_norm(x, (7,)), "must end with normalized_shape"),
     (lambda x: ng.functional.layer_norm(x, ()), "must not be empty"),
@@ -421,6 +498,13 @@ REFUSALS = [
     (lambda x: torch.ops.normgrad.native_layer_norm(x, [4, 4, 6, 8], None, None, 1e-5), "must end with normalized_shape"),
     (lambda x: ng.functional.batch_norm(x, None, None), "running_mean must be defined in evaluation mode"),
     (lambda x: ng.functional.batch_norm(x, torch.zeros(6), None), "running_var must be defined in evaluation mode"),
+    (lambda x: ng.functional.batch_norm(x, torch.zeros(1), torch.ones(6), training=True), "running_mean has shape (1)"),
+    (lambda x: ng.functional.batch_norm(x, torch.zeros(6), torch.ones(7), training=True), "running_var has shape (7)"),
+    (lambda x: ng.functional.batch_norm(x, torch.zeros(7), torch.ones(6)), "running_mean has shape (7)"),
+    (lambda x: ng.BatchNorm1d(6, affine=False)(x[:, :1]), "running_mean has shape (6), but must have shape (1)"),
+    (lambda x: ng.SyncBatchNorm(6, sums_dtype=torch.int64), "sums_dtype is torch.int64"),
+    (lambda x: sync(x, torch.zeros(6), torch.ones(6), sums_dtype=torch.bfloat16), "sums_dtype is torch.bfloat16"),
+    (lambda x: sync(x, torch.zeros(1), torch.ones(6)), "running_mean has shape (1)"),
     (lambda x: layer_norm_gradients(x, torch.ones(23).double()), "mean has shape (23)"),
     (lambda x: layer_norm_gradients(F.pad(x, (0, 1))[..., :8], torch.ones(23).double()), "mean has shape (23)"),
 ]

@@ -70,6 +70,21 @@ def test_stubs_say_what_is_there():
         assert len(getattr(normgrad, name)(**given, out=None)) in (2, 3)
 
 
+def test_torch_part_is_annotated_and_explained():
+    ng = pytest.importorskip("normgrad.torch")
+    functions = [getattr(ng.functional, name) for name in ng.functional.__all__]
+    things = [getattr(ng, name) for name in ng.__all__ if name != "functional"]
+    functions += [t for t in things if not isinstance(t, type)]
+    functions += [t.forward for t in things if isinstance(t, type)]
+    functions += [ng.SyncBatchNorm.__init__, ng.SyncBatchNorm.convert_sync_batchnorm]
+    assert len(functions) >= 15
+    for function in functions:
+        hints = function.__annotations__
+        named = [n for n in inspect.signature(function).parameters if n != "self"]
+        assert {*named, "return"} <= hints.keys(), function
+    assert all(inspect.getdoc(t) for t in things + functions[:3])
+
+
 def test_without_torch_and_ml_dtypes():
     code = """
 import sys

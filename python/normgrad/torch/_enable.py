@@ -33,7 +33,7 @@ def _ddp_check_on_cpu(self, module):
         _ddp_check(self, module)
 
 
-def enable():
+def enable() -> None:
     """LayerNorm, RMSNorm, BatchNorm and SyncBatchNorm of unmodified models are computed by normgrad on CPUs, forward and
     backward, until ``disable()``. What ``torch.compile`` makes code for itself stays its own."""
     global _enabled
@@ -47,7 +47,7 @@ def enable():
     _enabled = True
 
 
-def disable():
+def disable() -> None:
     """torch's own kernels again."""
     global _enabled
     if not _enabled:
@@ -58,5 +58,6 @@ def disable():
     _enabled = False
 
 
-def is_enabled():
+def is_enabled() -> bool:
+    """Whether ``enable()`` is in effect."""
     return _enabled

@@ -1,7 +1,8 @@
 """What torch computes itself: float64 and other types that are not ours.
 
 The kernels in C++ hand such calls to the operators ``normgrad::stock_*`` defined here: torch's own kernels, taken before
-anything replaces them, or, for what torch has no CPU kernel of, its formulas in torch's operations.
+anything replaces them, or, for what torch has no CPU kernel of, its formulas in torch's operations. Results lie as those
+of the kernels do: see _operators.py.
 """
 
 import torch
@@ -54,7 +55,7 @@ def _rms_norm(x, normalized_shape, weight, eps):
         eps = torch.finfo(x.dtype).eps
     rstd = torch.rsqrt(x.square().mean(dims, keepdim=True) + eps)
     y = x * rstd
-    return (y if weight is None else y * weight).to(dtype), rstd.to(dtype)
+    return (y if weight is None else y * weight).to(dtype).contiguous(), rstd.to(dtype).contiguous()
 
 
 def _rms_norm_backward(dy, x, normalized_shape, rstd, weight, mask):
@@ -63,15 +64,20 @@ def _rms_norm_backward(dy, x, normalized_shape, rstd, weight, mask):
     dims = tuple(range(-k, 0))
     x_hat = x * rstd
     a = dy if weight is None else dy * weight
-    dx = rstd * (a - x_hat * (a * x_hat).mean(dims, keepdim=True)) if mask[0] else None
+    dx = (rstd * (a - x_hat * (a * x_hat).mean(dims, keepdim=True))).contiguous() if mask[0] else None
     dw = None
     if mask[1] and weight is not None:
-        dw = (dy * x_hat).sum(rows) if rows else dy * x_hat
+        dw = ((dy * x_hat).sum(rows) if rows else dy * x_hat).contiguous()
     return dx, dw
 
 
 def _per_channel(v, x):
     return v.reshape(1, -1, *([1] * (x.dim() - 2)))
+
+
+def _laid_out_as(x, result):
+    """Elementwise operations keep any order of x's dimensions; a BatchNorm keeps channels-last alone."""
+    return result.contiguous(memory_format=torch._prims_common.suggest_memory_format(x))
 
 
 def _others(x):
@@ -103,7 +109,7 @@ def _elemt(x, weight, bias, mean, invstd, eps):
     y = (x - _per_channel(mean, x)) * _per_channel(invstd, x)
     if weight is not None:
         y = y * _per_channel(weight, x)
-    return y if bias is None else y + _per_channel(bias, x)
+    return _laid_out_as(x, y if bias is None else y + _per_channel(bias, x))
 
 
 def _reduce(dy, x, mean, invstd, weight, sums, dw_wanted, db_wanted):
@@ -122,7 +128,7 @@ def _backward_elemt(dy, x, mean, invstd, weight, sum_dy, sum_dy_xmu, count):
     scale = invstd if weight is None else invstd * weight
     x_mu = x - _per_channel(mean, x)
     c2 = invstd.square() * sum_dy_xmu / n
-    return _per_channel(scale, x) * (dy - _per_channel(sum_dy / n, x) - x_mu * _per_channel(c2, x))
+    return _laid_out_as(x, _per_channel(scale, x) * (dy - _per_channel(sum_dy / n, x) - x_mu * _per_channel(c2, x)))
 
 
 def _batch_norm_training(x, weight, bias, eps):
@@ -131,9 +137,9 @@ def _batch_norm_training(x, weight, bias, eps):
 
 
 def _batch_norm_inference(x, weight, bias, running_mean, running_var, eps):
-    mean = torch.zeros((), dtype=x.dtype) if running_mean is None else running_mean
-    var = torch.ones((), dtype=x.dtype) if running_var is None else running_var
-    return _elemt(x, weight, bias, mean.expand(x.shape[1]), torch.rsqrt(var + eps).expand(x.shape[1]), eps)
+    mean = x.new_zeros(x.shape[1]) if running_mean is None else running_mean
+    invstd = x.new_ones(x.shape[1]) if running_var is None else torch.rsqrt(running_var + eps)
+    return _elemt(x, weight, bias, mean, invstd, eps)
 
 
 def define():

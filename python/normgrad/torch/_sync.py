@@ -12,12 +12,18 @@ none, and with one that never gets to it, for it needs no gradients, the others 
 import torch
 import torch.distributed as dist
 
-from .functional import update_running
+from .functional import check_running, update_running
 
 _ops = torch.ops.normgrad
 
 # What a process needs of the backward pass.
 _NOTHING, _PARAMETERS, _DX = 0.0, 1.0, 2.0
+
+
+def check_sums_dtype(dtype):
+    """Another type would lose what the sums are for."""
+    if dtype not in (torch.float64, torch.float32):
+        raise ValueError(f"sums_dtype is {dtype}, but must be torch.float64 or torch.float32")
 
 
 def synchronizes(module):
@@ -152,6 +158,8 @@ class SyncBatchNormFunction(torch.autograd.Function):
 def sync_batch_norm(x, running_mean, running_var, weight, bias, momentum, eps, group, sums_dtype=torch.float64,
                     in_rank_order=False):
     """y, with the statistics of all processes of the group, which the running ones are updated with."""
+    check_sums_dtype(sums_dtype)
+    check_running(x, running_mean=running_mean, running_var=running_var)
     need = _need(x, weight, bias)
     with torch.no_grad():
         mean, rest, rstd, squares, counts, needs = gather_statistics(x, eps, group, need)

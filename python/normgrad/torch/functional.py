@@ -5,10 +5,16 @@ differentiation see, for which operators from outside torch have no rules, and R
 input's type nor float32.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from torch.autograd import forward_ad
 
+__all__ = ["batch_norm", "layer_norm", "rms_norm"]
 _ops = torch.ops.normgrad
 
 
@@ -29,14 +35,15 @@ def _check_shape(x, normalized_shape):
     return shape
 
 
-def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:
     """LayerNorm over the last ``len(normalized_shape)`` dimensions."""
     if _is_torchs(x):
         return F.layer_norm(x, normalized_shape, weight, bias, eps)
     return _ops.native_layer_norm(x, _check_shape(x, normalized_shape), weight, bias, eps)[0]
 
 
-def rms_norm(x, normalized_shape, weight=None, eps=None):
+def rms_norm(x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """RMSNorm over the last ``len(normalized_shape)`` dimensions."""
     if _is_torchs(x) or (weight is not None and weight.dtype not in (x.dtype, torch.float32)):
         return F.rms_norm(x, normalized_shape, weight, eps)
@@ -44,6 +51,14 @@ def rms_norm(x, normalized_shape, weight=None, eps=None):
     if x.dim() in (4, 5):  # torch's keeps channels-last, in which there are no rows
         y = y.contiguous(memory_format=torch._prims_common.suggest_memory_format(x))
     return y
+
+
+def check_running(x, **running):
+    """Before anything is computed: what is broadcast later would write one channel's numbers to all."""
+    for name, statistic in running.items():
+        if statistic is not None and tuple(statistic.shape) != (x.shape[1],):
+            shape = ", ".join(map(str, statistic.shape))
+            raise RuntimeError(f"{name} has shape ({shape}), but must have shape ({x.shape[1]}), the channels of the input")
 
 
 def update_running(running, fresh, momentum):
@@ -54,7 +69,8 @@ def update_running(running, fresh, momentum):
         running.copy_((1 - momentum) * running.double() + momentum * fresh.double())
 
 
-def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+def batch_norm(x: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """BatchNorm. ``training``: with the statistics of x, and the running ones are updated."""
     if _is_torchs(x):
         return F.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -65,6 +81,7 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
             if running is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         return _ops.batch_norm_inference(x, weight, bias, running_mean, running_var, eps)
+    check_running(x, running_mean=running_mean, running_var=running_var)
     F._verify_batch_size(x.size())
     y, mean, _, var = _ops.batch_norm_training(x, weight, bias, eps)
     if running_mean is not None or running_var is not None:

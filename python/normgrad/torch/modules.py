@@ -1,23 +1,30 @@
 """Modules that take the place of torch's: same arguments, same ``state_dict``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from . import functional
-from ._sync import sync_batch_norm, synchronizes
+from ._sync import check_sums_dtype, sync_batch_norm, synchronizes
+
+if TYPE_CHECKING:  # a torch may have been built without it
+    from torch.distributed import ProcessGroup
 
 
 class LayerNorm(nn.LayerNorm):
     """``torch.nn.LayerNorm``, computed by normgrad on CPUs."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(nn.RMSNorm):
     """``torch.nn.RMSNorm``, computed by normgrad on CPUs."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
@@ -51,7 +58,7 @@ class Counted:
 class BatchNorm1d(Counted, nn.BatchNorm1d):
     """``torch.nn.BatchNorm1d``, computed by normgrad on CPUs."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         return self._normalize(input)
 
@@ -59,7 +66,7 @@ class BatchNorm1d(Counted, nn.BatchNorm1d):
 class BatchNorm2d(Counted, nn.BatchNorm2d):
     """``torch.nn.BatchNorm2d``, computed by normgrad on CPUs."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         return self._normalize(input)
 
@@ -67,7 +74,7 @@ class BatchNorm2d(Counted, nn.BatchNorm2d):
 class BatchNorm3d(Counted, nn.BatchNorm3d):
     """``torch.nn.BatchNorm3d``, computed by normgrad on CPUs."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         return self._normalize(input)
 
@@ -80,20 +87,37 @@ class SyncBatchNorm(Counted, nn.modules.batchnorm._BatchNorm):
     more: what torch's takes besides, such as bias.
     """
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True,
-                 process_group=None, device=None, dtype=None, *, sums_dtype=torch.float64, in_rank_order=False,
-                 **more):
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, process_group: ProcessGroup | None = None,
+                 device: torch.device | str | None = None, dtype: torch.dtype | None = None, *,
+                 sums_dtype: torch.dtype = torch.float64, in_rank_order: bool = False, **more: bool) -> None:
+        check_sums_dtype(sums_dtype)
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, **more)
         self.process_group = process_group
         self.sums_dtype = sums_dtype
         self.in_rank_order = in_rank_order
 
-    def _check_input_dim(self, input):
-        if input.dim() < 2:
-            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+    # Not one of torch's by its class: DistributedDataParallel refuses those on CPUs. So by what it has.
+    _check_input_dim = nn.SyncBatchNorm._check_input_dim
+    _check_non_zero_input_channels = nn.SyncBatchNorm._check_non_zero_input_channels
 
-    def forward(self, input):
+    @classmethod
+    def convert_sync_batchnorm(cls, module: nn.Module, process_group: ProcessGroup | None = None) -> nn.Module:
+        """As torch's: every BatchNorm inside ``module``, or itself, becomes a SyncBatchNorm, here one of normgrad's. Those
+        that are already stay as they are."""
+        if isinstance(module, SyncBatchNorm):
+            return module
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            return convert(nn.SyncBatchNorm.convert_sync_batchnorm(module, process_group))
+        for name, child in module.named_children():
+            module.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return module
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.device.type != "cpu":
+            return nn.SyncBatchNorm.forward(self, input)
         self._check_input_dim(input)
+        self._check_non_zero_input_channels(input)
         if not synchronizes(self):
             return self._normalize(input)
         momentum = self._next_momentum()
@@ -114,7 +138,10 @@ _PLACES = {
 }
 
 
-def convert(module):
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def convert(module: Module) -> Module:
     """Makes every norm of torch inside ``module``, or itself, one of normgrad's. In place: parameters, buffers, hooks and
     optimizers that know them stay. Returns the module. Subclasses of torch's modules are left alone."""
     for child in module.modules():
