@@ -7,6 +7,7 @@ usage: sync_worker.py RANK
 import datetime
 import os
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -41,38 +42,49 @@ def step(task, part, rank, group):
     with torch.no_grad():
         norm.weight.copy_(task["w"])
         norm.bias.copy_(task["b"])
-    if rank == task["dies"]:
+    if (rank, "forward") == task["dies"]:
         os._exit(7)
     needs = task["needs"][part]
     x = task["x"][begin:end].clone().requires_grad_("x" in needs)
     norm.requires_grad_("parameters" in needs)
     model = nn.parallel.DistributedDataParallel(norm) if task["ddp"] else norm
+    if task["compiled"]:
+        torch._dynamo.reset()
+        model = torch.compile(model, backend="aot_eager")
     y = model(x)
     result = {"y": y.detach(), "dx": None, "dw": None, "db": None, "running_mean": norm.running_mean,
               "running_var": norm.running_var, "batches": norm.num_batches_tracked}
-    if task["way"] == "ours" and needs and not task["eval"]:
+    if task["way"] == "ours" and needs and not (task["eval"] or task["compiled"]):
         result["mean"], result["rstd"] = y.grad_fn.saved_tensors[2:4]
     error = None
+    if (rank, "backward") == task["dies"]:
+        os._exit(7)
+    if rank == task["sleeps"]:
+        time.sleep(3 * task["timeout"])
     if needs:
+        before = time.monotonic()
         try:
             y.backward(task["dy"][begin:end])
         except RuntimeError as raised:
             error = raised
-        result.update(dx=x.grad, dw=norm.weight.grad, db=norm.bias.grad)
+        result.update(dx=x.grad, dw=norm.weight.grad, db=norm.bias.grad, error=str(error or ""),
+                      seconds=time.monotonic() - before)
     return result, error
 
 
 def train(rank, folder):
     task = torch.load(os.path.join(folder, "task.pt"))
     world = len(task["rows"])
+    timeout = datetime.timedelta(seconds=task["timeout"])
     dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world,
-        timeout=datetime.timedelta(seconds=task["timeout"]),
+        "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world, timeout=timeout,
     )
     order = task["order"]  # which process has which part of the batch
     part = order[rank]
     # In rank order means in the order of the parts, wherever they are.
-    group = dist.new_group(sorted(range(world), key=lambda r: order[r]), sort_ranks=False)
+    everyone = sorted(range(world), key=lambda r: order[r])
+    groups = [dist.new_group(ranks, timeout=timeout, sort_ranks=False) for ranks in task["groups"] or [everyone]]
+    group = next(g for g in groups if g is not dist.GroupMember.NON_GROUP_MEMBER)
     error = None
     if part in task["only"]:
         result, error = step(task, part, rank, group)

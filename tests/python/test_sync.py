@@ -79,8 +79,8 @@ def make_task(split, dtype=torch.float32, data="near 0", length=7, **more):
     w, b = (torch.randn(CHANNELS, generator=generator) for _ in range(2))
     rows = SPLITS[split] if isinstance(split, str) else split
     parts = list(range(len(rows)))
-    task = dict(rows=rows, x=x, dy=dy, w=w, b=b, channels=CHANNELS, timeout=60, order=parts, only=parts, dies=-1,
-                way="ours", sums=torch.float64, in_rank_order=False, module={}, eval=False, ddp=False,
+    task = dict(rows=rows, x=x, dy=dy, w=w, b=b, channels=CHANNELS, timeout=60, order=parts, only=parts, dies=None,
+                sleeps=None, groups=None, compiled=False, way="ours", sums=torch.float64, in_rank_order=False, module={}, eval=False, ddp=False,
                 needs=[BOTH] * len(parts))
     assert more.keys() <= task.keys()
     return dict(task, **more)
@@ -192,6 +192,18 @@ def test_torchs_own_code_with_enable(split, processes, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_groups_of_some_processes(way, processes, tmp_path):
+    """Each is a batch of its own."""
+    task = make_task("uneven, 4", way=way, groups=[[0, 2], [1, 3]])
+    parts = results(processes, tmp_path, task)
+    for ranks in task["groups"]:
+        rows = [task["rows"][r] for r in ranks]
+        ends = np.cumsum([end - begin for begin, end in rows]).tolist()
+        batch = {name: torch.cat([task[name][slice(*r)] for r in rows]) for name in ("x", "dy")}
+        check(dict(task, **batch, rows=list(zip([0, *ends], ends))), [parts[r] for r in ranks])
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_in_distributed_data_parallel(way, processes, tmp_path):
     task = make_task("uneven, 2", way=way)
     alone = results(processes, tmp_path / "alone", task)
@@ -202,6 +214,13 @@ def test_in_distributed_data_parallel(way, processes, tmp_path):
         assert all(torch.equal(p[name], average) for p in parts)
     for name in ("y", "dx"):
         assert all(torch.equal(p[name], a[name]) for p, a in zip(parts, alone))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_compiled(way, processes, tmp_path):
+    """To several graphs: what is exchanged decides how it goes on."""
+    task = make_task("one empty, 2", way=way, compiled=True)
+    check(task, results(processes, tmp_path, task))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -314,6 +333,16 @@ def test_same_bits_in_rank_order(sums, processes, tmp_path):
     assert not all(torch.equal(p["dx"], e) for p, e in zip(parts, expected))
 
 
+@pytest.mark.parametrize("split", ["uneven, 2", "one empty, 2"])
+def test_same_bits_in_rank_order_of_two(split, processes, tmp_path):
+    """Of two numbers there is but one sum: what is left to go wrong is whose part is whose."""
+    task = make_task(split, in_rank_order=True)
+    for order in ([0, 1], [1, 0]):
+        parts = results(processes, tmp_path / str(order), dict(task, order=order))
+        expected = dx_in_order_of_the_parts(task, parts[0]["mean"], parts[0]["rstd"])
+        assert all(torch.equal(p["dx"], e) for p, e in zip(parts, expected))
+
+
 @pytest.mark.parametrize("data", DATA)
 def test_mean_has_the_digits_of_one_process(data):
     """And what rounding left of it has half of them more."""
@@ -343,12 +372,33 @@ def test_takes_the_arguments_of_torchs():
         ng.SyncBatchNorm(3, biases=False)
 
 
+def alone(tmp_path, task):
+    """Answers of processes that are not asked again, and how long they took."""
+    some, begin = Processes(), time.monotonic()
+    answers = some.answers(tmp_path, task)
+    seconds = time.monotonic() - begin
+    return answers, seconds, some.end()
+
+
 def test_a_process_that_dies_is_an_error_of_the_others(tmp_path):
-    task = make_task("even, 2", dies=1, timeout=5)
-    two = Processes()
-    begin = time.monotonic()
-    answers = two.answers(tmp_path, task)
+    answers, seconds, codes = alone(tmp_path, make_task("even, 2", dies=(1, "forward"), timeout=5))
     assert answers[1] == "" and "Error" in answers[0], answers
-    assert time.monotonic() - begin < 60
-    assert two.end() == [0, 7]
+    assert seconds < 60 and codes == [0, 7]  # most of it is the start of the processes
     assert not (tmp_path / "result0.pt").exists()
+
+
+def test_a_process_that_dies_before_backward(tmp_path):
+    answers, _, codes = alone(tmp_path, make_task("even, 2", dies=(1, "backward"), timeout=5))
+    assert answers[1] == "" and codes == [0, 7]
+    left = torch.load(tmp_path / "result0.pt")
+    assert left["error"] and left["dx"] is None and left["dw"] is None, left["error"]
+    assert left["seconds"] < 10
+
+
+def test_a_process_that_does_not_come_is_an_error_after_the_timeout(tmp_path):
+    """And not when it comes at last, which is after three times as long."""
+    task = make_task("even, 2", sleeps=1, timeout=3)
+    alone(tmp_path, task)
+    left = torch.load(tmp_path / "result0.pt")
+    assert left["error"] and left["dx"] is None, left["error"]
+    assert 2 < left["seconds"] < 7
