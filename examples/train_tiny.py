@@ -2,9 +2,9 @@
 
 usage: python examples/train_tiny.py [--steps N] [--out FILE.png|FILE.svg] [--processes N]
 
-Trains a small transformer (LayerNorm and RMSNorm) and a small convnet (BatchNorm) in float32 and bfloat16 on synthetic data,
-each twice from the same start, with torch's own kernels and with normgrad's, step by step in turn. Draws the loss curves and the time per step to
-one picture. With --processes N the convnet has SyncBatchNorm and N processes (gloo), which torch alone refuses on CPUs.
+Trains a small transformer (LayerNorm and RMSNorm) and a small convnet (BatchNorm) in float32 and bfloat16 on synthetic
+data, each twice from the same start, with torch's own kernels and with normgrad's, step by step in turn. Draws the loss
+curves and the time per step to one picture. With --processes N the convnet has SyncBatchNorm and N processes (gloo), which torch alone refuses on CPUs.
 
 Needs: pip install .[examples]
 """
@@ -14,14 +14,19 @@ import os
 import statistics
 import tempfile
 import time
+from pathlib import Path
 
+import matplotlib
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+from matplotlib import pyplot
 from torch import nn
 from tqdm import tqdm
 
 import normgrad.torch
+
+matplotlib.use("Agg")  # to a file, without a screen
 
 
 class Block(nn.Module):
@@ -134,11 +139,6 @@ def train(trainings, steps, title, quiet=False):
 
 
 def draw(runs, path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     titles = list(dict.fromkeys(title for title, _ in runs))
     figure, axes = pyplot.subplots(2, len(titles), figsize=(3.4 * len(titles), 5.6), squeeze=False)
     colours = {"torch": "lightgray", "normgrad": "tab:blue"}
@@ -192,6 +192,14 @@ def main():
     parser.add_argument("--out", default="train_tiny.png", help="the picture; its ending says of what kind")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
+    # What would be found out at the end otherwise, after all the training.
+    kinds = pyplot.figure().canvas.get_supported_filetypes()
+    if Path(options.out).suffix[1:] not in kinds:
+        parser.error(f"--out is {options.out}, but must end with one of .{', .'.join(kinds)}")
+    if not Path(options.out).resolve().parent.is_dir():
+        parser.error(f"--out is {options.out}, but there is no such folder")
+    if options.steps < 1 or options.processes < 1:
+        parser.error("--steps and --processes must be 1 at least")
     runs = single(options) if options.processes == 1 else together(options)
     draw(runs, options.out)
     for (title, kernels), (losses, times) in runs.items():
