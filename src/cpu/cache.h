@@ -24,18 +24,22 @@ inline bool is_worth_fetching(std::int64_t elements) {
   return elements > last_level_cache_bytes() / 16;
 }
 
-// prefetch() starts to bring a cache line into L2, where it is kept until its turn comes; prefetch_to_write() does so for
-// one that will be written. By name: g++ drops __builtin_prefetch in an inline function, and falls back to reading for
+// prefetch() starts to bring a cache line into L2, where it is kept until its turn comes, prefetch_soon() into L1, for
+// the next lines of work; prefetch_to_write() is for one that will be written. By name: g++ drops __builtin_prefetch in an inline function, and falls back to reading for
 // the second unless it may assume the instruction, which does nothing where a processor lacks it.
 #if defined(__x86_64__)
 inline void prefetch(const void* address) {
   __asm__ volatile("prefetcht1 %0" : : "m"(*static_cast<const char*>(address)));
+}
+inline void prefetch_soon(const void* address) {
+  __asm__ volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
 }
 inline void prefetch_to_write(const void* address) {
   __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
 }
 #else
 inline void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
+inline void prefetch_soon(const void* address) { __builtin_prefetch(address, 0, 3); }
 inline void prefetch_to_write(const void* address) { __builtin_prefetch(address, 1, 2); }
 #endif
 // An address that may lie outside of every array: to fetch from, not to read.

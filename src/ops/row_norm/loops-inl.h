@@ -33,6 +33,7 @@ class RowLoops {
     apply_.dx_wanted = rows_.wanted(roles.dx);
     apply_.sums_wanted = rows_.wanted(roles.dw) || rows_.wanted(roles.db);
     reduce_.columns = split_.columns;
+    apply_.fetches_next = split_.columns > kMostKept;
     if (split_.rows == 0) return;  // there need be no workspace
     const auto address = reinterpret_cast<std::uintptr_t>(workspace);
     workspace += (64 - address % 64) % 64;
