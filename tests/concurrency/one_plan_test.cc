@@ -52,7 +52,7 @@ TEST(OnePlan, RunByEightThreadsGivesTheBitsOfTheSerialRun) {
     normgrad::set_threads(2);
     in_threads(kThreads, [&](int t) {
       const ops_test::Problem mine = problem(t);
-      for (int run = 0; run < of.runs; ++run) {
+      for (int run = 0; run < repetitions(of.runs); ++run) {
         const ops_test::Outputs got = run_plan(mine, plan);
         EXPECT_EQ(first_difference(mine, got, expected[static_cast<std::size_t>(t)]), "")
             << title(mine);
@@ -75,7 +75,7 @@ TEST(OneDescriptor, ComputedByEightThreadsGivesTheBitsOfTheSerialRun) {
       }
       in_threads(kThreads, [&](int t) {
         InfiniopCall& call = calls[static_cast<std::size_t>(t)];
-        for (int run = 0; run < 200; ++run) {
+        for (int run = 0; run < repetitions(200); ++run) {
           call.forget_outputs();
           EXPECT_EQ(call.run(descriptor.get(), bytes), INFINI_STATUS_SUCCESS);
           EXPECT_TRUE(call.is_as_expected()) << op->name;

@@ -14,6 +14,7 @@
 #include "cpu/element.h"
 #include "normgrad/settings.h"
 #include "ops/convert.h"
+#include "ops/isas.h"
 #include "ops/random.h"
 #include "reference/number_format.h"
 
@@ -34,8 +35,8 @@ constexpr Type kTypes[] = {{DataType::kF16, Format::kF16}, {DataType::kBF16, For
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> out;
-  for (const Isa isa : {Isa::kPlain, Isa::kBaseline, Isa::kSse4, Isa::kAvx2, Isa::kAvx512}) {
-    if (normgrad::set_isa(isa) == isa) out.push_back(isa);
+  for (const Isa isa : kIsas) {
+    if (has_own_kernels(isa) && normgrad::set_isa(isa) == isa) out.push_back(isa);
   }
   return out;
 }

@@ -84,7 +84,7 @@ const char* name(normgrad::Isa isa) {
 std::vector<normgrad::Isa> available_isas() {
   std::vector<normgrad::Isa> out;
   for (const normgrad::Isa isa : kIsas) {
-    if (normgrad::set_isa(isa) == isa) out.push_back(isa);
+    if (has_own_kernels(isa) && normgrad::set_isa(isa) == isa) out.push_back(isa);
   }
   return out;
 }

@@ -7,15 +7,14 @@
 
 #include "normgrad/plan.h"
 #include "normgrad/settings.h"
+#include "ops/isas.h"
 #include "ops/problem.h"
 #include "ops/storage.h"
 
 namespace ops_test {
 
-inline constexpr normgrad::Isa kIsas[] = {normgrad::Isa::kPlain, normgrad::Isa::kBaseline,
-                                          normgrad::Isa::kSse4, normgrad::Isa::kAvx2,
-                                          normgrad::Isa::kAvx512};
 const char* name(normgrad::Isa isa);
+// Of this processor, with kernels of their own.
 std::vector<normgrad::Isa> available_isas();
 // While it lives, as if the cache were so small; 0: the machine's.
 struct OtherCache {
