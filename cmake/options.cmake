@@ -8,6 +8,7 @@ target_compile_features(normgrad_options INTERFACE cxx_std_20)
 target_compile_options(normgrad_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-sign-conversion>  # as g++ understands -Wconversion in C++
+  "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>"  # or ccache takes no precompiled header for the same
   -ffp-contract=off -fno-fast-math
   -fno-math-errno  # nobody asks errno after a square root, and with it none is a vector instruction
   $<$<BOOL:${NORMGRAD_WERROR}>:-Werror>)

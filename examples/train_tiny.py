@@ -4,7 +4,8 @@ usage: python examples/train_tiny.py [--steps N] [--out FILE.png|FILE.svg] [--pr
 
 Trains a small transformer (LayerNorm and RMSNorm) and a small convnet (BatchNorm) in float32 and bfloat16 on synthetic
 data, each twice from the same start, with torch's own kernels and with normgrad's, step by step in turn. Draws the loss
-curves and the time per step to one picture. With --processes N the convnet has SyncBatchNorm and N processes (gloo), which torch alone refuses on CPUs.
+curves and the time per step to one picture. With --processes N the convnet has SyncBatchNorm and N processes (gloo), which
+torch alone refuses on CPUs.
 
 Needs: pip install .[examples]
 """
@@ -194,7 +195,7 @@ def main():
     options = parser.parse_args()
     # What would be found out at the end otherwise, after all the training.
     kinds = pyplot.figure().canvas.get_supported_filetypes()
-    if Path(options.out).suffix[1:] not in kinds:
+    if Path(options.out).suffix[1:].lower() not in kinds:
         parser.error(f"--out is {options.out}, but must end with one of .{', .'.join(kinds)}")
     if not Path(options.out).resolve().parent.is_dir():
         parser.error(f"--out is {options.out}, but there is no such folder")

@@ -300,8 +300,8 @@ The first two are to be added up over all parts of the batch, for batch_norm_ele
 sum_dy and sum_dy_xmu are added up over all parts; counts, integers or floating-point numbers, are
 the elements per channel of each.)");
   m.def("set_num_threads", &normgrad::set_threads, "count"_a,
-        "So many threads per call, whatever OpenMP or torch is set to; 0: as they are set. Returns "
-        "what holds now.");
+        "At most so many threads per call, whatever OpenMP or torch is set to; 0: as they are set. "
+        "Returns what holds now.");
   m.def("get_num_threads", &normgrad::threads, "The number of threads that a call may take.");
   m.def(
       "instruction_set",

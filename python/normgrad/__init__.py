@@ -3,8 +3,8 @@
 Functions for numpy arrays and anything with DLPack are here; ``normgrad.torch`` has operators and
 modules for PyTorch. Results have the same bits for every number of threads, instruction set and
 memory layout. Data may be float32, float16 or bfloat16 (also ``ml_dtypes.bfloat16``), with any
-strides (rows of LayerNorm and RMSNorm lie together); nothing is copied. ``out=`` takes the arrays to write results to: one per result, or None
-for those that are to be made.
+strides (rows of LayerNorm and RMSNorm lie together), and is not copied. ``out=`` takes the arrays
+to write results to: one per result, or None for those that are to be made.
 """
 
 import warnings as _warnings

@@ -25,8 +25,9 @@ inline bool is_worth_fetching(std::int64_t elements) {
 }
 
 // prefetch() starts to bring a cache line into L2, where it is kept until its turn comes, prefetch_soon() into L1, for
-// the next lines of work; prefetch_to_write() is for one that will be written. By name: g++ drops __builtin_prefetch in an inline function, and falls back to reading for
-// the second unless it may assume the instruction, which does nothing where a processor lacks it.
+// the next lines of work; prefetch_to_write() is for one that will be written. By name: g++ drops __builtin_prefetch in an
+// inline function, and falls back to reading for the last unless it may assume the instruction, which does nothing where
+// a processor lacks it.
 #if defined(__x86_64__)
 inline void prefetch(const void* address) {
   __asm__ volatile("prefetcht1 %0" : : "m"(*static_cast<const char*>(address)));

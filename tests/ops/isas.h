@@ -10,16 +10,13 @@ inline constexpr normgrad::Isa kIsas[] = {normgrad::Isa::kPlain, normgrad::Isa::
                                           normgrad::Isa::kSse4, normgrad::Isa::kAvx2,
                                           normgrad::Isa::kAvx512};
 
-// Whether it runs other kernels than those before it. On x86 baseline runs the plain ones; where the library is built for
-// AVX2 alone (src/CMakeLists.txt) so does SSE4, and AVX-512 runs AVX2's.
+// Where the library is built for AVX2 alone (src/CMakeLists.txt), SSE4 runs the plain kernels and AVX-512 those of AVX2.
 inline constexpr bool has_own_kernels([[maybe_unused]] normgrad::Isa isa) {
-#if defined(__x86_64__)
-  if (isa == normgrad::Isa::kBaseline) return false;
-#endif
 #if NORMGRAD_AVX2_ALONE
-  if (isa == normgrad::Isa::kSse4 || isa == normgrad::Isa::kAvx512) return false;
-#endif
+  return isa != normgrad::Isa::kSse4 && isa != normgrad::Isa::kAvx512;
+#else
   return true;
+#endif
 }
 
 }  // namespace ops_test

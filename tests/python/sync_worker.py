@@ -2,6 +2,7 @@
 FOLDER/task.pt says, saves what came out there, and answers with a line: "done", or the error.
 
 usage: sync_worker.py RANK
+Says "ready" first: what it imports takes longer than any task.
 """
 
 import datetime
@@ -50,7 +51,7 @@ def step(task, part, rank, group):
     model = nn.parallel.DistributedDataParallel(norm) if task["ddp"] else norm
     if task["compiled"]:
         torch._dynamo.reset()
-        model = torch.compile(model, backend="aot_eager")
+        model = torch.compile(model, backend="aot_eager", fullgraph=task["compiled"] == "to one graph")
     y = model(x)
     result = {"y": y.detach(), "dx": None, "dw": None, "db": None, "running_mean": norm.running_mean,
               "running_var": norm.running_var, "batches": norm.num_batches_tracked}
@@ -95,6 +96,7 @@ def train(rank, folder):
 
 
 def main(rank):
+    print("ready", flush=True)
     for line in sys.stdin:
         answer = "done"
         try:

@@ -14,6 +14,19 @@ DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bf
 rng = np.random.default_rng(1)
 
 
+class Foreign:
+    """Has DLPack, and is nothing that numpy knows."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **arguments):
+        return self.array.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
 def wide(*arrays):
     return [np.asarray(a, dtype=np.float64) for a in arrays]
 
@@ -104,6 +117,13 @@ def test_the_halves_of_a_batch_make_the_whole(dtype, counts):
         for p in parts
     ]
     assert_within(np.concatenate([wide(h)[0] for h in halves]), e.dx, e.dx_scale, dtype, dtype, what="dx")
+
+
+def test_counts_from_dlpack():
+    x, mean, rstd, sums = np.float32([[1, 2], [3, 5]]), np.zeros(2), np.ones(2), np.ones(2)
+    got, expected = (normgrad.batch_norm_elemt_backward(x, x, mean, rstd, None, sums, sums, counts)
+                     for counts in (Foreign(np.array([4])), np.float64([4])))
+    np.testing.assert_array_equal(got, expected)
 
 
 def test_strides_are_respected():
@@ -214,16 +234,6 @@ def test_statistics_in_place_of_rows_of_one_element():
 
 
 def test_dlpack():
-    class Foreign:
-        def __init__(self, array):
-            self.array = array
-
-        def __dlpack__(self, **arguments):
-            return self.array.__dlpack__(**arguments)
-
-        def __dlpack_device__(self):
-            return self.array.__dlpack_device__()
-
     x = np.asarray(rng.normal(size=(3, 8)), np.float32)
     np.testing.assert_array_equal(normgrad.rms_norm(Foreign(x))[0], normgrad.rms_norm(x)[0])
 

@@ -378,6 +378,18 @@ def test_an_empty_batch_in_float64_is_no_crash():
                 assert not mean.any() and (var == 1).all()  # nothing has no statistics
 
 
+@pytest.mark.parametrize("norm", [nn.LayerNorm(6), nn.BatchNorm1d(6)], ids=lambda m: type(m).__name__)
+def test_what_was_computed_under_it_is_differentiated_under_it(norm):
+    """torch's kernels refuse our statistics: no wrong number."""
+    ng.enable()
+    try:
+        y = norm(torch.randn(4, 6, requires_grad=True))
+    finally:
+        ng.disable()
+    with pytest.raises(RuntimeError, match="expected scalar type|dtype|Double"):
+        y.sum().backward()
+
+
 def test_after_a_fork():
     """The child of a process whose OpenMP threads have computed, where they are gone."""
     code = """

@@ -349,12 +349,15 @@ def test_compiled_modules_train_as_torchs():
     assert losses(ng.convert(copy.deepcopy(net)), compiled=True) == pytest.approx(losses(net), rel=1e-4)
 
 
-def test_fx_takes_torchs_modules(enabled):
-    """Ours are no leaves to it."""
+def test_fx_and_jit_take_torchs_modules_not_ours(enabled):
+    """jit's own, under enable(): test_enabled.py."""
     net, x = Net(), torch.randn(8, 3, 9, 9)
     assert torch.equal(torch.fx.symbolic_trace(copy.deepcopy(net))(x), net(x))
+    ng.convert(net)
     with pytest.raises(torch.fx.proxy.TraceError):
-        torch.fx.symbolic_trace(ng.convert(net))
+        torch.fx.symbolic_trace(net)
+    with pytest.raises(Exception):
+        torch.jit.script(net)
 
 
 def test_unmodified_model_with_enable():
@@ -502,6 +505,9 @@ REFUSALS = [
     (lambda x: ng.functional.batch_norm(x, torch.zeros(6), torch.ones(7), training=True), "running_var has shape (7)"),
     (lambda x: ng.functional.batch_norm(x, torch.zeros(7), torch.ones(6)), "running_mean has shape (7)"),
     (lambda x: ng.BatchNorm1d(6, affine=False)(x[:, :1]), "running_mean has shape (6), but must have shape (1)"),
+    (lambda x: ng.BatchNorm1d(6).double().eval()(x[:, :1].double()), "running_mean has shape (6), but must have shape (1)"),
+    (lambda x: torch.ops.normgrad.batch_norm_inference(x[:, :1].double(), None, None, torch.zeros(6), None, 1e-5), "expand"),
+    (lambda x: ng.functional.batch_norm(x[0, 0], torch.zeros(8), torch.ones(8), training=True), "must have rank 2 to 8"),
     (lambda x: ng.SyncBatchNorm(6, sums_dtype=torch.int64), "sums_dtype is torch.int64"),
     (lambda x: sync(x, torch.zeros(6), torch.ones(6), sums_dtype=torch.bfloat16), "sums_dtype is torch.bfloat16"),
     (lambda x: sync(x, torch.zeros(1), torch.ones(6)), "running_mean has shape (1)"),

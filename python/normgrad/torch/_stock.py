@@ -137,8 +137,9 @@ def _batch_norm_training(x, weight, bias, eps):
 
 
 def _batch_norm_inference(x, weight, bias, running_mean, running_var, eps):
-    mean = x.new_zeros(x.shape[1]) if running_mean is None else running_mean
-    invstd = x.new_ones(x.shape[1]) if running_var is None else torch.rsqrt(running_var + eps)
+    channels = x.shape[1]
+    mean = x.new_zeros(channels) if running_mean is None else running_mean.expand(channels)
+    invstd = x.new_ones(channels) if running_var is None else torch.rsqrt(running_var + eps).expand(channels)
     return _elemt(x, weight, bias, mean, invstd, eps)
 
 

@@ -54,7 +54,9 @@ def rms_norm(x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None =
 
 
 def check_running(x, **running):
-    """Before anything is computed: what is broadcast later would write one channel's numbers to all."""
+    """Before anything is computed: what is broadcast later would take one channel's numbers for all."""
+    if x.dim() < 2:
+        return  # which the operator refuses, in its words
     for name, statistic in running.items():
         if statistic is not None and tuple(statistic.shape) != (x.shape[1],):
             shape = ", ".join(map(str, statistic.shape))
@@ -74,6 +76,7 @@ def batch_norm(x: Tensor, running_mean: Tensor | None, running_var: Tensor | Non
     """BatchNorm. ``training``: with the statistics of x, and the running ones are updated."""
     if _is_torchs(x):
         return F.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps)
+    check_running(x, running_mean=running_mean, running_var=running_var)
     if eps < 0 or (training and eps == 0):
         raise ValueError(f"eps must be positive in training, and never negative, but is {eps}")
     if not training:
@@ -81,7 +84,6 @@ def batch_norm(x: Tensor, running_mean: Tensor | None, running_var: Tensor | Non
             if running is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         return _ops.batch_norm_inference(x, weight, bias, running_mean, running_var, eps)
-    check_running(x, running_mean=running_mean, running_var=running_var)
     F._verify_batch_size(x.size())
     y, mean, _, var = _ops.batch_norm_training(x, weight, bias, eps)
     if running_mean is not None or running_var is not None:

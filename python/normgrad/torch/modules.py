@@ -84,6 +84,7 @@ class SyncBatchNorm(Counted, nn.modules.batchnorm._BatchNorm):
 
     sums_dtype: what the sums of the backward pass travel in, float64 or, at half the bytes, float32.
     in_rank_order: they are gathered and added in the order of the ranks: the same bits however the engine would add.
+    On other devices it is torch's own, which knows neither.
     more: what torch's takes besides, such as bias.
     """
 
