@@ -33,16 +33,20 @@ std::vector<Entry> all_entries(Set set) {
     std::erase_if(all, [](const Entry& entry) { return entry.dtype == DataType::kF16; });
     return all;
   }
+  if (set == Set::kCounted) return all;
   add_batch_norm_elemt_backward(all);
   add_batch_norm(all);
   return all;
 }
 
 std::vector<Entry> chosen(const Options& options) {
+  const Set set = options.counted_calls > 0 ? Set::kCounted
+                  : options.scaling         ? Set::kScaling
+                                            : Set::kWorkloads;
   std::vector<Entry> entries;
   try {
     const std::regex pattern(options.filter);
-    for (const Entry& entry : all_entries(options.scaling ? Set::kScaling : Set::kWorkloads)) {
+    for (const Entry& entry : all_entries(set)) {
       if (options.bars && !has_bar(entry)) continue;
       if (std::regex_search(entry.name(), pattern)) entries.push_back(entry);
     }
@@ -120,12 +124,25 @@ void take_precedence(bool realtime) {
   if (::sched_setscheduler(0, SCHED_RR, &parameters) != 0) usage_error("--realtime needs root");
 }
 
+// For a profiler to watch. Nothing else depends on the number of calls.
+void call(const std::vector<Entry>& entries, int calls) {
+  if (normgrad::isa() != normgrad::Isa::kAvx2) fail("--counted needs AVX2 and NORMGRAD_ISA=avx2");
+  for (const Entry& entry : entries) {
+    const std::unique_ptr<Workload> workload = entry.make();
+    for (int i = 0; i < calls; ++i) workload->run();
+  }
+}
+
 int bench_main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);  // takes its own options away
   const Options options = parse(argc, argv);
   const std::vector<Entry> entries = chosen(options);
   if (options.list) {
     for (const Entry& entry : entries) std::printf("%s\n", entry.name().c_str());
+    return 0;
+  }
+  if (options.counted_calls > 0) {
+    call(entries, options.counted_calls);
     return 0;
   }
   take_precedence(options.realtime);

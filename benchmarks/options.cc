@@ -19,6 +19,8 @@ constexpr const char* kUsage =
     "  --json file     also write the rows there\n"
     "  --rounds n      interleaved rounds per workload, at least 7 (15; --scaling: 7)\n"
     "  --list          show the names and end\n"
+    "  --counted n     instead of measuring, call each workload of ./scripts/bench --instructions\n"
+    "                  n times, for callgrind to watch\n"
     "  --realtime      on a busy machine: let no other program run meanwhile (root)\n"
     "  --benchmark_*   options of Google Benchmark\n";
 
@@ -63,6 +65,8 @@ Options parse(int argc, char** argv) {
       threads = number(option, value, 1);
     } else if (option == "--rounds") {
       rounds = number(option, value, static_cast<int>(Rounds::kLeast));
+    } else if (option == "--counted") {
+      options.counted_calls = number(option, value, 1);
     } else if (option == "--filter") {
       options.filter = value;
     } else if (option == "--json") {
@@ -72,6 +76,8 @@ Options parse(int argc, char** argv) {
     }
   }
   if (options.bars && options.scaling) usage_error("--scaling has no bars");
+  if (options.counted_calls > 0 && (options.bars || options.scaling))
+    usage_error("--counted stands alone");
   options.threads = options.scaling && threads > 1 ? std::vector{1, threads} : std::vector{threads};
   const int usual = options.scaling ? static_cast<int>(Rounds::kLeast) : 15;
   options.rounds = rounds > 0 ? rounds : usual;

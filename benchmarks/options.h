@@ -10,6 +10,7 @@ namespace bench {
 struct Options {
   std::vector<int> threads = {2};  // every workload is run with each
   int rounds = 0;
+  int counted_calls = 0;  // instead of measuring, if not 0
   std::string filter, json;
   std::string command;  // as typed, but for what does not change a row: the path, --json
   bool list = false, bars = false, scaling = false, realtime = false;

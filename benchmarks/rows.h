@@ -31,7 +31,8 @@ struct Rows {
   std::int64_t storage;                     // elements, those between rows included
 };
 
-// Every shape of LayerNorm and RMSNorm, row-major, and some of them padded; or a growing batch.
+// Every shape of LayerNorm and RMSNorm, row-major, and some of them padded; or a growing batch;
+// or the one shape to count.
 std::vector<Rows> all_rows(Set set);
 
 // Adds op for these tensors in every data type; make(rows, dtype) makes the workload.

@@ -24,7 +24,7 @@ struct Format {
 };
 
 const Format& format(DataType dtype) {
-  static constexpr Format kF32{"f32", 4, 0x1p-23, 0x1p-126, 0x1p-11};
+  static constexpr Format kF32{"f32", 4, 0x1p-23, 0x1p-126, 0x1p7};
   static constexpr Format kF16{"f16", 2, 0x1p-10, 0x1p-14, 0x1p-6};
   static constexpr Format kBF16{"bf16", 2, 0x1p-7, 0x1p-126, 0x1p-9};
   return dtype == DataType::kF32 ? kF32 : dtype == DataType::kF16 ? kF16 : kBF16;
