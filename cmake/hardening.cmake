@@ -10,14 +10,6 @@ if(NOT NORMGRAD_SANITIZE)
   target_compile_options(normgrad_library_options INTERFACE
     -fstack-protector-strong -fstack-clash-protection $<$<BOOL:${x86}>:-fcf-protection=full>)
 endif()
-# For the kernels, linked last as the last option counts: their frames of up to 256 KiB are probed page by page, and the
-# canary sits in loops over short rows. Zen 4, AVX2, one thread, best of 5 runs: BatchNorm backward f32 2x8x4 0.92 us ->
-# 1.15 with the probes, 64x49 3.01 -> 3.28; RMSNorm backward f32 512x64 18.3 us -> 21.5 with the canary. The other flags
-# cost nothing there. AddressSanitizer watches the same frames of the plain kernels (preset asan).
-add_library(normgrad_kernel_options INTERFACE)
-if(NOT NORMGRAD_SANITIZE)
-  target_compile_options(normgrad_kernel_options INTERFACE -fno-stack-protector -fno-stack-clash-protection)
-endif()
 # It warns where nothing is optimized. Undefined first, as a distribution may ask for less in CXXFLAGS.
 if(NOT NORMGRAD_SANITIZE AND NOT NORMGRAD_COVERAGE)
   set(level 3)

@@ -304,12 +304,33 @@ the elements per channel of each.)");
         "Returns what holds now.");
   m.def("get_num_threads", &normgrad::threads, "The number of threads that a call may take.");
   m.def(
+      "set_arithmetic",
+      [](const std::string& name) {
+        if (name != "fast" && name != "exact") {
+          throw nb::value_error("arithmetic must be \"fast\" or \"exact\"");
+        }
+        normgrad::set_arithmetic(name == "exact" ? normgrad::Arithmetic::kExact
+                                                 : normgrad::Arithmetic::kFast);
+      },
+      "arithmetic"_a,
+      "How gradients are computed from now on: \"fast\" (the default; f32 with fused multiply-add) "
+      "or "
+      "\"exact\" (f64, one rounding at the store; slow).");
+  m.def(
+      "get_arithmetic",
+      [] {
+        return std::string(normgrad::arithmetic() == normgrad::Arithmetic::kExact ? "exact"
+                                                                                  : "fast");
+      },
+      "What set_arithmetic, or NORMGRAD_ARITHMETIC, has chosen.");
+  m.def(
       "instruction_set",
       [] {
         constexpr const char* kNames[] = {"plain", "baseline", "sse4", "avx2", "avx512"};
         return std::string(kNames[static_cast<int>(normgrad::isa())]);
       },
-      "What runs: plain (portable C++), baseline, sse4, avx2 or avx512. It changes the speed, "
+      "What runs: plain (portable C++), baseline (arm64: NEON), avx2 or avx512. It changes the "
+      "speed, "
       "never a bit.");
 #if NORMGRAD_HIGHWAY
   m.attr("has_vector_code") = true;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "normgrad/export.h"
+#include "normgrad/settings.h"
 #include "normgrad/status.h"
 #include "normgrad/tensor.h"
 
@@ -54,6 +55,7 @@ struct ChannelSplit {
   std::int64_t n_chunks = 0;
   std::int64_t l_chunks = 0;
   bool across_channels = false;  // walked from channel to channel, not from l to l
+  bool by_pixels = false;        // backward: x has its channels side by side
 };
 
 struct Plan {
@@ -66,6 +68,7 @@ struct Plan {
   double eps = 0;
   double momentum = 0;
   bool training = true;
+  Arithmetic arithmetic = Arithmetic::kFast;  // of the backward operators
   void (*execute)(const Plan&, void* const* data, std::byte* workspace) = nullptr;
 };
 

@@ -15,6 +15,15 @@ enum class Isa { kPlain, kBaseline, kSse4, kAvx2, kAvx512 };
 NORMGRAD_API Isa set_isa(Isa highest);
 NORMGRAD_API Isa isa();
 
+// How results are computed (docs/architecture.md). fast, the default: f32 with fused multiply-add, short chains into
+// f64. exact: f64 for every data type, one rounding at the store; plain C++ on any instruction set, at no promised speed.
+// A plan keeps the arithmetic it was made with.
+enum class Arithmetic { kFast, kExact };
+
+// For plans made from now on, as NORMGRAD_ARITHMETIC=fast|exact does. Returns what holds now.
+NORMGRAD_API Arithmetic set_arithmetic(Arithmetic arithmetic);
+NORMGRAD_API Arithmetic arithmetic();
+
 // At most this many threads per call, as NORMGRAD_THREADS does; 0: OpenMP's own setting. Returns
 // what holds now.
 NORMGRAD_API int set_threads(int count);

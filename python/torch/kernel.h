@@ -9,6 +9,7 @@
 
 #include "normgrad/last_error.h"
 #include "normgrad/plan.h"
+#include "normgrad/settings.h"
 #include "torch/tensors.h"
 
 namespace normgrad::python {
@@ -50,10 +51,13 @@ template <class Problem>
 const Plan& plan_of(const Problem& problem) {
   thread_local Problem planned;
   thread_local Plan plan;
-  if (plan.op != nullptr && problem == planned) return plan;
+  thread_local Arithmetic with;
+  const Arithmetic now = arithmetic();
+  if (plan.op != nullptr && problem == planned && with == now) return plan;
   plan.op = nullptr;
   raise(make_plan(problem, &plan));
   planned = problem;
+  with = now;
   return plan;
 }
 

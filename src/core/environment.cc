@@ -63,6 +63,12 @@ std::optional<Isa> read_isa() {
   return read_named("NORMGRAD_ISA", kKnown, "plain, baseline, sse4, avx2 or avx512");
 }
 
+Arithmetic read_arithmetic() {
+  constexpr Named<Arithmetic> kKnown[] = {{"fast", Arithmetic::kFast},
+                                          {"exact", Arithmetic::kExact}};
+  return read_named("NORMGRAD_ARITHMETIC", kKnown, "fast or exact").value_or(Arithmetic::kFast);
+}
+
 StreamMode read_streams() {
   constexpr Named<StreamMode> kKnown[] = {{"inline", StreamMode::kInline},
                                           {"async", StreamMode::kAsync},
@@ -84,6 +90,7 @@ const Environment& environment() {
       read_log(),
       read_count("NORMGRAD_THREADS", 4096, "a number from 1 to 4096", 0),
       read_isa(),
+      read_arithmetic(),
       read_streams(),
       read_count("NORMGRAD_DEVICES", 64, "a number from 1 to 64", 1),
       read_soc()};

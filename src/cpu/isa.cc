@@ -23,9 +23,7 @@ namespace {
 #endif
 
 Isa best_isa() {
-#if !NORMGRAD_HIGHWAY
-  return Isa::kPlain;
-#elif defined(__x86_64__)
+#if defined(__x86_64__)
   // What Highway's targets compile for; the compiler's own run-time check also asks
   // the system.
   const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") &&
@@ -34,8 +32,7 @@ Isa best_isa() {
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-  if (!sse4) return Isa::kPlain;
-  if (!avx2) return Isa::kSse4;
+  if (!sse4 || !avx2) return Isa::kPlain;
   return avx512 ? Isa::kAvx512 : Isa::kAvx2;
 #else
   return Isa::kBaseline;
@@ -46,11 +43,11 @@ Isa best_isa() {
 
 namespace {
 
-// What comes closest to it: on x86-64 there is nothing between plain C++ and SSE4 (cpu/target-inl.h).
+// What comes closest to it: on x86-64 there is nothing between plain C++ and AVX2.
 Isa at_most(Isa highest) {
   const Isa chosen = std::clamp(highest, Isa::kPlain, cpu::best_isa());
 #if defined(__x86_64__)
-  if (chosen == Isa::kBaseline) return Isa::kPlain;
+  if (chosen < Isa::kAvx2) return Isa::kPlain;
 #endif
   return chosen;
 }
@@ -60,7 +57,21 @@ std::atomic<Isa>& current_isa() {
   return current;
 }
 
+std::atomic<Arithmetic>& current_arithmetic() {
+  static std::atomic<Arithmetic> current(environment().arithmetic);
+  return current;
+}
+
 }  // namespace
+
+Arithmetic arithmetic() { return current_arithmetic().load(std::memory_order_relaxed); }
+
+Arithmetic set_arithmetic(Arithmetic arithmetic) {
+  const bool exact = arithmetic == Arithmetic::kExact;  // any other number is fast
+  current_arithmetic().store(exact ? Arithmetic::kExact : Arithmetic::kFast,
+                             std::memory_order_relaxed);
+  return normgrad::arithmetic();
+}
 
 Isa isa() { return current_isa().load(std::memory_order_relaxed); }
 

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cpu/pairwise.h"
+#include "kernels/pairwise.h"
 #include "cpu/steps-inl.h"
 
 NORMGRAD_TARGET_BEGIN

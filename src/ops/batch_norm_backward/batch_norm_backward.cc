@@ -1,6 +1,7 @@
 #include "ops/batch_norm_backward/batch_norm_backward.h"
 
 #include "normgrad/batch_norm_backward.h"
+#include "ops/channel_backward.h"
 #include "ops/channel_norm/channel_norm.h"
 #include "ops/plan_checks.h"
 
@@ -8,6 +9,18 @@ namespace normgrad {
 namespace {
 
 constexpr char kName[] = "BatchNormBackward";
+namespace argument = batch_norm_backward_argument;
+constexpr ChannelRoles kRoles{.dx = argument::kDx,
+                              .dy = argument::kDy,
+                              .x = argument::kX,
+                              .w = argument::kW,
+                              .mean = argument::kMean,
+                              .rstd = argument::kRstd,
+                              .var = argument::kVar,
+                              .dw = argument::kDw,
+                              .db = argument::kDb,
+                              .sum_dy = argument::kSumDy,
+                              .sum_dy_xmu = argument::kSumDyXmu};
 
 Status check_dtypes(const BatchNormBackward& p) {
   NORMGRAD_TRY(check_data_dtype(p.dy));
@@ -38,12 +51,14 @@ Status make_plan(const BatchNormBackward& p, Plan* plan) {
   NORMGRAD_TRY(check_sizes(made));
   NORMGRAD_TRY(check_outputs(made));
   split_channels(made, {kDy, kX, kDx}, p.channel_axis);
-  NORMGRAD_TRY(reserve_totals(made));
   made.eps = p.eps;
   made.training = p.training;
+  made.arithmetic = arithmetic();
+  NORMGRAD_TRY(plan_channel_backward(made, kRoles));
   made.op = kName;
   made.execute = [](const Plan& self, void* const* data, std::byte* workspace) {
-    choose_batch_norm_backward(isa())(self, data, workspace);
+    const auto count = static_cast<double>(self.channel.n * self.channel.l);
+    run_channel_backward(self, kRoles, count, data, workspace);
   };
   *plan = made;
   return Status::kOk;

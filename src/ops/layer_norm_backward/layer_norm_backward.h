@@ -1,9 +1,7 @@
-// LayerNormBackward: which argument is which, and its kernel.
+// LayerNormBackward: which argument is which.
 #ifndef NORMGRAD_OPS_LAYER_NORM_BACKWARD_LAYER_NORM_BACKWARD_H
 #define NORMGRAD_OPS_LAYER_NORM_BACKWARD_LAYER_NORM_BACKWARD_H
 
-#include "normgrad/settings.h"
-#include "ops/kernel.h"
 #include "ops/row_norm/row_norm.h"
 
 namespace normgrad {
@@ -15,8 +13,6 @@ inline constexpr RowRoles kRolesOfX{0, 1, 2, 3, 4, 7, 8, 9, false};
 inline bool is_given_x_hat(const Plan& plan) {
   return plan.argument[kRolesOfXHat.x].tensor.present();
 }
-
-Kernel* choose_layer_norm_backward(Isa isa);
 
 }  // namespace normgrad
 

@@ -1,17 +1,13 @@
-// RmsNormBackward: which argument is which, and its kernel.
+// RmsNormBackward: which argument is which.
 #ifndef NORMGRAD_OPS_RMS_NORM_BACKWARD_RMS_NORM_BACKWARD_H
 #define NORMGRAD_OPS_RMS_NORM_BACKWARD_RMS_NORM_BACKWARD_H
 
-#include "normgrad/settings.h"
-#include "ops/kernel.h"
 #include "ops/row_norm/row_norm.h"
 
 namespace normgrad {
 
 // Arguments: dx dw dy w x rstd.
 inline constexpr RowRoles kRmsRoles{0, 1, kAbsent, 2, 3, 4, kAbsent, 5, false};
-
-Kernel* choose_rms_norm_backward(Isa isa);
 
 }  // namespace normgrad
 

@@ -14,15 +14,18 @@
 
 #include "core/sizes.h"
 #include "cpu/elementwise-inl.h"
-#include "cpu/pairwise.h"
 #include "cpu/parallel_for.h"
 #include "cpu/sums-inl.h"
+#include "kernels/pairwise.h"
 #include "ops/formulas-inl.h"
 #include "ops/row_norm/row_norm.h"
 #include "ops/row_norm/rows-inl.h"
 #include "ops/statistics.h"
 
 NORMGRAD_TARGET_BEGIN
+
+// Rows that a thread takes at once.
+inline constexpr std::int64_t kGroupRows = 8;
 
 struct RowStatistics {
   double mean = 0;
@@ -128,7 +131,7 @@ class RowForward {
   }
   double folded(std::int64_t row_of_batch) const {
     const std::int64_t chunks = ceil_div(split_.columns, kRowChunk);
-    cpu::Pairwise<1> sum;
+    kernels::Pairwise<1> sum;
     for (std::int64_t c = 0; c < chunks; ++c) sum.add(partials_[row_of_batch * chunks + c]);
     return sum.finish()[0];
   }
@@ -157,7 +160,7 @@ class RowForward {
   double sum_of_row(std::int64_t row, const RowStatistics& s, Pass pass) const {
     const T* x = x_of(row);
     if (split_.columns <= kRowChunk) return chunk_sum(x, s, 0, split_.columns, pass)[0];
-    cpu::Pairwise<1> sum;
+    kernels::Pairwise<1> sum;
     for (std::int64_t begin = 0; begin < split_.columns; begin += kRowChunk) {
       sum.add(chunk_sum(x, s, begin, std::min(begin + kRowChunk, split_.columns), pass));
     }

@@ -8,7 +8,6 @@
 namespace normgrad {
 namespace {
 
-constexpr std::int64_t kMaxBlocks = 64;
 constexpr std::size_t kAlignment = 64;
 
 // One statistic per row: the leading dims, or those and a 1.
@@ -138,59 +137,16 @@ class Layout {
   std::size_t end_ = 0;
 };
 
-// Blocks of rows for the column sums: at most 64, each a multiple of 64 rows long.
-void split_rows(RowSplit& split) {
-  const std::int64_t share = ceil_div(split.rows, kMaxBlocks);
-  split.block_rows = std::max(kMaxBlocks, ceil_div(share, 64) * 64);
-  split.blocks = ceil_div(split.rows, split.block_rows);
-}
-
 }  // namespace
 
-bool is_wide(const RowSplit& split) {
-  constexpr std::int64_t kFewBlocks = 4;
-  constexpr std::int64_t kManyElements = 65536;
-  const bool runs_too_long = split.block_rows > kRunRows && split.columns > kMaxRunColumns;
-  return runs_too_long ||
-         (split.blocks < kFewBlocks && split.rows * split.columns >= kManyElements);
-}
-
-RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles) {
-  const RowSplit& split = plan.row;
-  const auto present = [&](int role) {
-    return role != kAbsent && plan.argument[role].tensor.present();
-  };
-  const Tensor& w = plan.argument[roles.w].tensor;
-  const DataType dtype = plan.argument[roles.dy].tensor.dtype;
-  const bool in_f64 = dtype == DataType::kF32;
-  // For bf16 the loops may want w in another order.
-  const bool w_as_is =
-      dtype == DataType::kF16 && w.present() && w.dtype == DataType::kF32 && w.strides[0] == 1;
-  const std::int64_t column_sums = roles.db == kAbsent ? 1 : 2;
-  const bool sums_wanted = present(roles.dw) || present(roles.db);
-  const std::int64_t wide_rows = is_wide(split) ? std::min(split.block_rows, kRunRows) : 0;
-  RowWorkspace at{};
-  Layout layout;
-  at.w_as_is = w_as_is;
-  at.weights = layout.take(w_as_is ? 0 : row_weights(split) * (in_f64 ? 8 : 4));
-  at.slots = layout.take(sums_wanted ? split.blocks * column_sums * split.columns * 8 : 0);
-  at.partials = layout.take(wide_rows * ceil_div(split.columns, kRowChunk) * 2 * 8);
-  at.maps = layout.take(wide_rows * kRowMapBytes);
-  at.bytes = layout.bytes();
-  return at;
-}
-
 Status plan_row_norm(Plan& plan, const RowRoles& roles) {
-  NORMGRAD_TRY(split_into_rows(plan, {{roles.dy, roles.x},
-                                      roles.dx,
-                                      {roles.dw, roles.db, roles.w},
-                                      {roles.mean, roles.rstd}}));
+  NORMGRAD_TRY(split_into_rows(
+      plan,
+      {{roles.dy, roles.x}, roles.dx, {roles.dw, roles.db, roles.w}, {roles.mean, roles.rstd}}));
   RowSplit& split = plan.row;
   if (split.rows == 0) return Status::kOk;
   split.rank = collapse(plan.argument[roles.dy].tensor.rank - 1, split.extents, split.strides,
                         plan.arguments);
-  split_rows(split);
-  plan.workspace_bytes = row_workspace(plan, roles).bytes;
   return Status::kOk;
 }
 
@@ -214,8 +170,7 @@ RowForwardWorkspace row_forward_workspace(const Plan& plan) {
 
 Status plan_row_forward(Plan& plan, const RowForwardRoles& roles) {
   NORMGRAD_TRY(split_into_rows(
-      plan,
-      {{roles.x, kAbsent}, roles.y, {roles.w, roles.b, kAbsent}, {roles.mean, roles.rstd}}));
+      plan, {{roles.x, kAbsent}, roles.y, {roles.w, roles.b, kAbsent}, {roles.mean, roles.rstd}}));
   const Tensor& x = plan.argument[roles.x].tensor;
   RowSplit& split = plan.row;
   if (split.columns == 0) split.rows = rows_of_nothing(plan, roles);

@@ -23,35 +23,10 @@ struct RowForwardRoles {
 
 // Reductions along a row are cut into chunks of this many elements.
 inline constexpr std::int64_t kRowChunk = 4096;
-// Rows go through the loops in groups of 8: that many rows of 16-bit column terms are added in f32.
-inline constexpr std::int64_t kGroupRows = 8;
-// Column sums: runs of this many rows, each added to its block's sum.
-inline constexpr std::int64_t kRunRows = 256;
-// Run sums that a task keeps on its stack cover at most this many columns.
-inline constexpr std::int64_t kMaxRunColumns = 4096;
-
-// What the loops keep of a row (RowMap of formulas-inl.h): five f64.
-inline constexpr std::int64_t kRowMapBytes = 40;
-
 // Prepared weights of a row: whole steps of the summation tree.
 inline std::int64_t row_weights(const RowSplit& split) { return (split.columns + 15) / 16 * 16; }
 
-// Where things lie in the workspace, in bytes from its first 64-byte boundary.
-struct RowWorkspace {
-  bool w_as_is;          // the caller's w serves as it is
-  std::size_t weights;   // w as the loops want it: contiguous, in the type of their arithmetic
-  std::size_t slots;     // [block][dw, db][column] f64 sums
-  std::size_t partials;  // wide: [chunk][group of a run][sum][row of the group] f64
-  std::size_t maps;      // wide: [group of a run] coefficients
-  std::size_t bytes;
-};
-RowWorkspace row_workspace(const Plan& plan, const RowRoles& roles);
-
-// Few long rows: threads share each row. Else every thread takes whole blocks of rows.
-bool is_wide(const RowSplit& split);
-
-// Checks shapes and dtypes of the arguments in plan.argument, fills plan.row and
-// plan.workspace_bytes.
+// Checks shapes and dtypes of the arguments in plan.argument, fills plan.row but for its blocks.
 Status plan_row_norm(Plan& plan, const RowRoles& roles);
 
 // The same for the forward operators.
@@ -70,6 +45,7 @@ RowForwardWorkspace row_forward_workspace(const Plan& plan);
 
 // Element offset of row `row` in an argument that has rows.
 inline std::int64_t row_offset(const RowSplit& split, int argument, std::int64_t row) {
+  if (split.rank == 1) return row * split.strides[argument][0];
   std::int64_t offset = 0;
   for (int d = split.rank - 1; d > 0; --d) {
     offset += row % split.extents[d] * split.strides[argument][d];

@@ -38,8 +38,8 @@ struct Memory {
         messages(plan.in_rank_order
                      ? cut.take(message_length(plan) * size_of(plan.sums) * plan.ranks)
                      : message),
-        rest(static_cast<std::byte*>(
-            cut.take(static_cast<std::int64_t>(plan.part.workspace_bytes)))) {}
+        rest(static_cast<std::byte*>(cut.take(static_cast<std::int64_t>(
+            std::max(plan.part.workspace_bytes, plan.element.workspace_bytes))))) {}
 
   double *sum_dy, *sum_dy_xmu;  // of the part, then of the whole batch
   double *dw, *db;              // of the part
@@ -112,7 +112,7 @@ void compute_dx(const SyncPlan& plan, void* const* data, const Memory& memory) {
   element_data[element_argument::kSumDy] = memory.sum_dy;
   element_data[element_argument::kSumDyXmu] = memory.sum_dy_xmu;
   element_data[element_argument::kCounts] = memory.count;
-  plan.element.execute(plan.element, element_data, nullptr);
+  plan.element.execute(plan.element, element_data, memory.rest);
 }
 
 // After dx: they may lie in place of w, mean or rstd.
@@ -124,7 +124,8 @@ void store_gradients(const SyncPlan& plan, void* const* data, const Memory& memo
   }
 }
 
-Status make_parts(const SyncBatchNormBackward& p, SyncPlan& plan) {
+// No frame of the stack holds all plans.
+[[gnu::noinline]] Status make_parts(const SyncBatchNormBackward& p, SyncPlan& plan) {
   const std::int64_t channels = channels_of(plan);
   BatchNormBackward part;
   part.dy = p.dy, part.x = p.x, part.mean = p.mean, part.rstd = p.rstd;

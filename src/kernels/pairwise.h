@@ -1,12 +1,12 @@
 // Chunk results fold by stride doubling: p[i] += p[i + s] for s = 1, 2, 4, ... Fed in order, a
 // binary counter does the same additions and keeps one partial result per level.
-#ifndef NORMGRAD_CPU_PAIRWISE_H
-#define NORMGRAD_CPU_PAIRWISE_H
+#ifndef NORMGRAD_KERNELS_PAIRWISE_H
+#define NORMGRAD_KERNELS_PAIRWISE_H
 
 #include <array>
 #include <cstdint>
 
-namespace normgrad::cpu {
+namespace normgrad::kernels {
 
 template <int K>
 class Pairwise {
@@ -44,6 +44,6 @@ class Pairwise {
   std::array<double, K> level_[64];
 };
 
-}  // namespace normgrad::cpu
+}  // namespace normgrad::kernels
 
 #endif

@@ -1,0 +1,153 @@
+// The exact kernels: f64, one rounding at the store, plain loops. No speed is promised. Every formula is computed as it is
+// written, with its factors outside, so that statistics that are not finite have the results that the formula has.
+#include <type_traits>
+
+#include "kernels/element.h"
+#include "kernels/sets.h"
+
+namespace normgrad::exact {
+
+using kernels::ColumnMaps;
+using kernels::Form;
+using kernels::RowMap;
+using kernels::Rows;
+using kernels::Terms;
+
+// Of a column in rows of numbers per column.
+template <class T>
+std::int64_t lane_of(std::int64_t column) {
+  constexpr bool kIsBf16 = std::is_same_v<T, kernels::BFloat>;
+  return kernels::lane_of(kIsBf16 ? DataType::kBF16 : DataType::kF32, column);
+}
+
+template <class T>
+double element(const void* data, std::int64_t stride, std::int64_t r, std::int64_t c) {
+  const auto* row = reinterpret_cast<const T*>(static_cast<const char*>(data) + r * stride);
+  return kernels::to_double(kernels::read(row + c));
+}
+template <class T>
+void put(const Rows& m, std::int64_t r, std::int64_t c, double value) {
+  auto* row = reinterpret_cast<T*>(static_cast<char*>(m.out) + r * m.out_stride);
+  kernels::write(row + c, kernels::round_to<T>(value));
+}
+
+double normalized(double x, const RowMap& map) { return (x - map.mean) * map.r; }
+double mapped(double g, double x_n, const RowMap& map) {
+  return map.scale * ((g - map.c1) - x_n * map.c2);
+}
+
+// Element c belongs to lane c mod 8.
+template <class T>
+void row_sums(Terms terms, const Rows& m, const float* w, const RowMap* map, double* totals) {
+  for (std::int64_t r = 0; r < m.rows; ++r, totals += kernels::kTotals) {
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const double dy = element<T>(m.g, m.g_stride, r, c), x = element<T>(m.x, m.x_stride, r, c);
+      const double g = terms == Terms::kG ? dy : dy * static_cast<double>(w[lane_of<T>(c)]);
+      double *first = totals + c % 8, *second = totals + 8 + c % 8;
+      if (terms == Terms::kWgxAndSquares) {
+        *first += g * x;
+        *second += x * x;
+      } else {
+        *first += g;
+        *second += g * normalized(x, map[r]);
+      }
+    }
+  }
+}
+
+template <class T>
+void map_rows(Form form, const Rows& m, const float* w, const RowMap* map) {
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const double dy = element<T>(m.g, m.g_stride, r, c);
+      if (form == Form::kG) {
+        put<T>(m, r, c, dy * map[r].scale);
+        continue;
+      }
+      const double g = form == Form::kGX ? dy : dy * static_cast<double>(w[lane_of<T>(c)]);
+      put<T>(m, r, c, mapped(g, normalized(element<T>(m.x, m.x_stride, r, c), map[r]), map[r]));
+    }
+  }
+}
+
+void end_chain(const void* chain, double* sums, std::int64_t columns) {
+  for (std::int64_t c = 0; c < columns; ++c) sums[c] += static_cast<const double*>(chain)[c];
+}
+
+template <class T>
+void row_gradients(const Rows& m, const float* w, const RowMap* map,
+                   const kernels::ColumnChains& chains) {
+  const std::int64_t columns = kernels::padded(m.columns);
+  auto *dw = static_cast<double*>(chains.dw), *db = static_cast<double*>(chains.db);
+  for (std::int64_t c = 0; chains.begin && c < columns; ++c) {
+    dw[c] = 0;
+    if (db != nullptr) db[c] = 0;
+  }
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const std::int64_t lane = lane_of<T>(c);
+      const double dy = element<T>(m.g, m.g_stride, r, c);
+      const double x_n = normalized(element<T>(m.x, m.x_stride, r, c), map[r]);
+      put<T>(m, r, c, mapped(dy * static_cast<double>(w[lane]), x_n, map[r]));
+      dw[lane] += dy * x_n;
+      if (db != nullptr) db[lane] += dy;
+    }
+  }
+  if (!chains.end) return;
+  end_chain(dw, chains.dw_sums, columns);
+  if (db != nullptr) end_chain(db, chains.db_sums, columns);
+}
+
+void clear(double* numbers, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = 0;
+}
+
+void add(const double* terms, double* sums, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) sums[i] += terms[i];
+}
+
+void prepare_columns(ColumnMaps&) {}  // they are read as they are
+
+const RowMap& map_of(const ColumnMaps& maps, std::int64_t column) {
+  return maps.maps[(maps.first + column) % maps.channels];
+}
+
+template <class T>
+void column_sums(const Rows& m, const ColumnMaps& maps, double* sum_g, double* sum_gx) {
+  for (std::int64_t c = 0; c < m.columns; ++c) {
+    const RowMap& map = map_of(maps, c);
+    double g_chain = 0, gx_chain = 0;
+    for (std::int64_t r = 0; r < m.rows; ++r) {
+      const double dy = element<T>(m.g, m.g_stride, r, c);
+      g_chain += dy;
+      gx_chain += dy * normalized(element<T>(m.x, m.x_stride, r, c), map);
+    }
+    sum_g[lane_of<T>(c)] += g_chain;
+    sum_gx[lane_of<T>(c)] += gx_chain;
+  }
+}
+
+template <class T>
+void map_columns(Form form, const Rows& m, const ColumnMaps& maps) {
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const RowMap& map = map_of(maps, c);
+      const double dy = element<T>(m.g, m.g_stride, r, c);
+      put<T>(m, r, c,
+             form == Form::kG
+                 ? dy * map.scale
+                 : mapped(dy, normalized(element<T>(m.x, m.x_stride, r, c), map), map));
+    }
+  }
+}
+
+template <class T>
+constexpr kernels::Kernels kernel_set() {
+  return {row_sums<T>, map_rows<T>,     row_gradients<T>, end_chain,      clear,
+          add,         prepare_columns, column_sums<T>,   map_columns<T>, true};
+}
+
+const kernels::KernelSets kExact = {kernel_set<kernels::Half>(), kernel_set<kernels::BFloat>(),
+                                    kernel_set<float>()};
+
+}  // namespace normgrad::exact

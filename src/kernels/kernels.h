@@ -1,0 +1,118 @@
+// The kernels, which know no operator: sums along rows, sums down columns, the affine map
+//   out = a*g + b*(x - mean) + c        g = dy, or w*dy with w per column
+// and, for weights that vary along a row, map and column sums in one sweep. A set of them serves one element type, one
+// arithmetic and one instruction set.
+#ifndef NORMGRAD_KERNELS_KERNELS_H
+#define NORMGRAD_KERNELS_KERNELS_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include "normgrad/settings.h"
+#include "normgrad/tensor.h"
+
+namespace normgrad::kernels {
+
+// Rows of neighbouring elements, a constant number of bytes apart.
+struct Rows {
+  const void* g;  // dy
+  const void* x;
+  void* out;
+  std::int64_t g_stride, x_stride, out_stride;  // in bytes
+  std::int64_t rows, columns;
+};
+
+// What is constant along a row, or down a column:
+//   out = scale*(g - c1 - x_n*c2)  with  x_n = (x - mean)*r
+// Exact kernels compute just that. Fast kernels multiply it out, with three coefficients rounded to f32:
+//   out = a*g + b*(x - mean) + c
+// and of a mean with more digits than f32 they also subtract the rest.
+struct RowMap {
+  double mean = 0, r = 1;
+  double scale = 0, c1 = 0, c2 = 0;
+
+  double a() const { return scale; }
+  double b() const { return -(scale * c2 * r); }
+  double c() const { return -(scale * c1); }
+};
+
+// The maps of columns: column c has that of channel c mod channels.
+struct ColumnMaps {
+  const RowMap* maps;
+  std::int64_t channels;
+  std::int64_t first;  // column of the whole that the rows at hand begin with: a multiple of 32
+  std::int64_t pitch;  // from row to row of `rows`
+  float* rows;         // kColumnMapRows rows, filled by prepare_columns
+  bool have_rest;
+};
+inline constexpr std::int64_t kColumnMapRows = 5;
+
+// Which two sums a row has, with x_mu = x - mean; exact kernels have x_n in its place.
+enum class Terms { kG, kWg, kWgxAndSquares };  // (g, g*x_mu), (w*g, w*g*x_mu), (w*g*x, x*x)
+
+// What the map reads: g alone (out = scale*g), or g and x; with w per column or without.
+enum class Form { kG, kGX, kWgX };
+
+// Eight f64 lanes for each of a row's two sums.
+inline constexpr int kTotals = 16;
+// The eight lanes of a sum as one number.
+inline double fold_totals(const double* t) {
+  const double a = t[0] + t[4], b = t[1] + t[5], c = t[2] + t[6], d = t[3] + t[7];
+  return (a + c) + (b + d);
+}
+// Columns are cut into steps of 32. Rows of numbers per column are padded to whole steps.
+inline constexpr std::int64_t kStepColumns = 32;
+constexpr std::int64_t padded(std::int64_t columns) {
+  return (columns + kStepColumns - 1) / kStepColumns * kStepColumns;
+}
+// A chain in the kernels' arithmetic has at most so many terms; then it is added to an f64 sum.
+inline constexpr std::int64_t kChain = 8;
+
+// The chains of dw and db, rows of numbers of the kernels' arithmetic, and the f64 sums that they are added to. db and
+// db_sums: null if there is no db.
+struct ColumnChains {
+  void *dw, *db;
+  double *dw_sums, *db_sums;
+  bool begin,
+      end;  // with these rows: what the chains held is forgotten; they are added to the sums
+};
+
+// Rows of numbers per column (w, chains, sums) lie in the order of lanes, which is that of columns but for bf16. There, of
+// every eight columns, the first four go to the lower half of a step, the others to the upper: vectors of AVX2 and AVX-512
+// are then unpacked and packed without a shuffle.
+constexpr std::int64_t lane_of(DataType dtype, std::int64_t column) {
+  if (dtype != DataType::kBF16) return column;
+  // The last bit of the number of the group of four becomes the first.
+  return (column & ~std::int64_t{28}) | (column & 24) >> 1 | (column & 4) << 2;
+}
+
+struct Kernels {
+  // Adds each row's sums to its totals: 16 numbers a row, eight lanes of the first sum, eight of the second.
+  void (*row_sums)(Terms, const Rows&, const float* w, const RowMap*, double* totals);
+  // out of each row.
+  void (*map_rows)(Form, const Rows&, const float* w, const RowMap*);
+  // out of each row, and its terms, g*x_n and g, onto the chains of dw and db.
+  void (*row_gradients)(const Rows&, const float* w, const RowMap*, const ColumnChains&);
+  // Adds a chain to its f64 sums, both of `columns` (a whole number of steps).
+  void (*end_chain)(const void* chain, double* sums, std::int64_t columns);
+  // Sets numbers (a whole number of steps) to 0, or adds to them.
+  void (*clear)(double* numbers, std::int64_t count);
+  void (*add)(const double* terms, double* sums, std::int64_t count);
+  // Makes of maps.maps what the next two read.
+  void (*prepare_columns)(ColumnMaps& maps);
+  // Adds the sums of g and g*x_mu of at most 8 rows to two rows of f64, as one chain each.
+  void (*column_sums)(const Rows&, const ColumnMaps&, double* sum_g, double* sum_gx);
+  void (*map_columns)(Form, const Rows&, const ColumnMaps&);
+  bool exact;
+};
+
+// Copies past the cache; end with stream_fence().
+void stream(const void* from, void* to, std::size_t bytes);
+void stream_fence();
+
+// Fast kernels of the instruction set that runs, or the exact ones.
+const Kernels& kernels_for(DataType dtype, Arithmetic arithmetic);
+
+}  // namespace normgrad::kernels
+
+#endif

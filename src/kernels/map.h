@@ -1,0 +1,101 @@
+// The affine map, with coefficients per row or per column.
+#include "kernels/target.h"
+
+namespace normgrad::NORMGRAD_TARGET {
+
+template <class A, class T, Form kForm, Centre kCentre>
+void map_rows_of(const Rows& m, const float* w, const RowMap* map) {
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    const T* g = row<T>(m.g, m.g_stride, r);
+    const T* x = row<T>(m.x, m.x_stride, r);
+    T* out = row<T>(m.out, m.out_stride, r);
+    const Mean<A, kCentre> mean(map[r].mean);
+    const Vec<A> a = coefficient<A>(map[r].a()), b = coefficient<A>(map[r].b()),
+                 c = coefficient<A>(map[r].c());
+    for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
+      const std::int64_t at = column + unit * kUnit<A>;
+      Vec<A> gs[2], xs[2], outs[2];
+      load_unit(g + at, part, gs[0], gs[1]);
+      if constexpr (kForm != Form::kG) load_unit(x + at, part, xs[0], xs[1]);
+      NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
+        if constexpr (kForm == Form::kWgX) {
+          const int v = i == 0 ? first_vector<A, T>(unit) : second_vector<A, T>(unit);
+          gs[i] = gs[i] * load<A>(w + column + v * kWidth<A>);
+        }
+        if constexpr (kForm == Form::kG) {
+          outs[i] = gs[i] * a;
+        } else {
+          outs[i] = multiply_add(mean.off(xs[i]), b, multiply_add(gs[i], a, c));
+        }
+      }
+      store_unit(outs[0], outs[1], out + at, part);
+    });
+  }
+}
+
+template <class A, class T>
+void map_rows(Form form, const Rows& m, const float* w, const RowMap* map) {
+  switch (form) {
+    case Form::kG:
+      return map_rows_of<A, T, Form::kG, Centre::kNone>(m, w, map);
+    case Form::kGX:
+      return with_centre<A>(
+          m, map, [&](auto centre) { map_rows_of<A, T, Form::kGX, centre()>(m, w, map); });
+    case Form::kWgX:
+      return with_centre<A>(
+          m, map, [&](auto centre) { map_rows_of<A, T, Form::kWgX, centre()>(m, w, map); });
+  }
+}
+
+// A row at a time: two would save loads of coefficients, but writing two rows at once takes twice as long beyond L2.
+template <class A, class T, Form kForm, bool kHasRest, int kRows>
+NORMGRAD_INLINE void map_columns_of(const Rows& m, const ColumnMaps& map, std::int64_t first_row) {
+  const T *g[kRows], *x[kRows];
+  T* out[kRows];
+  NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
+    g[r] = row<T>(m.g, m.g_stride, first_row + r);
+    x[r] = row<T>(m.x, m.x_stride, first_row + r);
+    out[r] = row<T>(m.out, m.out_stride, first_row + r);
+  }
+  const A *mean = column_row<A>(map, 0), *rest = column_row<A>(map, 1);
+  const A *as = column_row<A>(map, 2), *bs = column_row<A>(map, 3), *cs = column_row<A>(map, 4);
+  for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
+    const std::int64_t at = column + unit * kUnit<A>;
+    Vec<A> gs[kRows][2], xs[kRows][2];
+    NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
+      load_unit(g[r] + at, part, gs[r][0], gs[r][1]);
+      if constexpr (kForm != Form::kG) load_unit(x[r] + at, part, xs[r][0], xs[r][1]);
+    }
+    NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
+      const int v = i == 0 ? first_vector<A, T>(unit) : second_vector<A, T>(unit);
+      const std::int64_t lanes = column + v * kWidth<A>;
+      const Vec<A> a = load<A>(as + lanes);
+      NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
+        if constexpr (kForm == Form::kG) {
+          gs[r][i] = gs[r][i] * a;
+        } else {
+          Vec<A> x_mu = xs[r][i] - load<A>(mean + lanes);
+          if constexpr (kHasRest) x_mu = x_mu - load<A>(rest + lanes);
+          gs[r][i] = multiply_add(x_mu, load<A>(bs + lanes),
+                                  multiply_add(gs[r][i], a, load<A>(cs + lanes)));
+        }
+      }
+    }
+    NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r)
+        store_unit(gs[r][0], gs[r][1], out[r] + at, part);
+  });
+}
+
+template <class A, class T, Form kForm, bool kHasRest>
+void map_all_columns(const Rows& m, const ColumnMaps& map) {
+  for (std::int64_t r = 0; r < m.rows; ++r) map_columns_of<A, T, kForm, kHasRest, 1>(m, map, r);
+}
+
+template <class A, class T>
+void map_columns(Form form, const Rows& m, const ColumnMaps& map) {
+  if (form == Form::kG) return map_all_columns<A, T, Form::kG, false>(m, map);
+  if (!map.have_rest) return map_all_columns<A, T, Form::kGX, false>(m, map);
+  map_all_columns<A, T, Form::kGX, true>(m, map);
+}
+
+}  // namespace normgrad::NORMGRAD_TARGET

@@ -1,0 +1,79 @@
+// What the kernel files share, compiled with each of them for every target: rows, means, weights.
+#ifndef NORMGRAD_KERNELS_TARGET_H
+#define NORMGRAD_KERNELS_TARGET_H
+
+#include "kernels/kernels.h"
+#include "kernels/vectors.h"
+
+namespace normgrad::NORMGRAD_TARGET {
+
+using kernels::ColumnChains;
+using kernels::ColumnMaps;
+using kernels::Form;
+using kernels::kChain;
+using kernels::kTotals;
+using kernels::RowMap;
+using kernels::Rows;
+using kernels::Terms;
+
+template <class T>
+NORMGRAD_INLINE const T* row(const void* data, std::int64_t stride, std::int64_t r) {
+  return reinterpret_cast<const T*>(static_cast<const char*>(data) + r * stride);
+}
+template <class T>
+NORMGRAD_INLINE T* row(void* data, std::int64_t stride, std::int64_t r) {
+  return reinterpret_cast<T*>(static_cast<char*>(data) + r * stride);
+}
+
+// A coefficient, rounded to the arithmetic; a NaN loses its payload (see rounded() in vectors.h).
+template <class A>
+NORMGRAD_INLINE A plain_number(double value) {
+  return value == value ? static_cast<A>(value) : static_cast<A>(__builtin_nan(""));
+}
+template <class A>
+NORMGRAD_INLINE Vec<A> coefficient(double value) {
+  return all<A>(plain_number<A>(value));
+}
+
+// What is subtracted from x: nothing, a number of the arithmetic, or one with more digits, in two parts. Close to the
+// mean, where the lost digits count, the first difference is exact.
+enum class Centre { kNone, kOne, kTwo };
+// What rounding to the arithmetic leaves of a mean.
+template <class A>
+NORMGRAD_INLINE double rest_of(double mean) {
+  const double high = static_cast<double>(static_cast<A>(mean));
+  const double rest = mean - high;
+  return rest == rest ? rest : 0;  // an infinite mean has none
+}
+template <class A, Centre kCentre>
+struct Mean {
+  explicit Mean(double mean) : high(coefficient<A>(mean)), low(coefficient<A>(rest_of<A>(mean))) {}
+  NORMGRAD_INLINE Vec<A> off(Vec<A> x) const {
+    if constexpr (kCentre == Centre::kNone) return x;
+    if constexpr (kCentre == Centre::kOne) return x - high;
+    return (x - high) - low;
+  }
+  Vec<A> high, low;
+};
+// Calls body with what the means of these rows ask for. Subtracting 0 changes no bit, so that the choice does not either.
+template <class A, class Body>
+NORMGRAD_INLINE void with_centre(const Rows& m, const RowMap* map, Body&& body) {
+  bool one = false, two = false;
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    one |= !(map[r].mean == 0);
+    two |= rest_of<A>(map[r].mean) != 0;
+  }
+  if (two) return body(std::integral_constant<Centre, Centre::kTwo>());
+  if (one) return body(std::integral_constant<Centre, Centre::kOne>());
+  body(std::integral_constant<Centre, Centre::kNone>());
+}
+
+// Rows of numbers per column: mean, what rounding left of it, a, b, c.
+template <class A>
+NORMGRAD_INLINE const A* column_row(const ColumnMaps& maps, int which) {
+  return maps.rows + which * maps.pitch + maps.first;
+}
+
+}  // namespace normgrad::NORMGRAD_TARGET
+
+#endif

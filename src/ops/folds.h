@@ -1,0 +1,34 @@
+// Partial sums become sums, always in the same order: stride doubling, p[i] += p[i + s] for s = 1, 2, 4, ...
+#ifndef NORMGRAD_OPS_FOLDS_H
+#define NORMGRAD_OPS_FOLDS_H
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/kernels.h"
+
+namespace normgrad {
+
+// Rows of numbers, `pitch` apart, into the first: columns [begin, end), whole steps.
+inline void fold_rows(const kernels::Kernels& k, double* rows, std::int64_t count,
+                      std::int64_t pitch, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t s = 1; s < count; s *= 2) {
+    for (std::int64_t i = 0; i + s < count; i += 2 * s) {
+      double* to = rows + i * pitch + begin;
+      k.add(to + s * pitch, to, end - begin);
+    }
+  }
+}
+
+// Whether f32 has a coefficient with room for the products it takes part in; else exact kernels do its row or channel.
+inline bool in_range(double value) {
+  const double size = std::abs(value);
+  return size == 0 || (size >= 1e-30 && size <= 1e30);
+}
+inline bool in_range(const kernels::RowMap& map) {
+  return in_range(map.r) && in_range(map.a()) && in_range(map.b()) && in_range(map.c());
+}
+
+}  // namespace normgrad
+
+#endif
