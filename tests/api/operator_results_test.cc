@@ -147,11 +147,10 @@ class Computation {
       if (pointers_[i] == tensors_[j].data()) at = j;
     }
     const Format format = format_of(specs_[i].dtype);
+    const reference::Rule rule{reference::Arithmetic::kFast, which, format, format};
     for (std::size_t e = 0; e < specs_[i].elements(); ++e) {
       const double got = tensors_[at].get(e);
-      ASSERT_TRUE(
-          reference::within_bound(got, expected.value[e], expected.scale[e], format, format, which)
-              .pass)
+      ASSERT_TRUE(reference::within_bound(got, expected.value[e], expected.scale[e], rule).pass)
           << op_.name << " " << op_.arguments[i].name << "[" << e << "] is " << got << ", expected "
           << static_cast<double>(expected.value[e]);
     }

@@ -98,7 +98,7 @@ TEST(Teams, AreAskedForOnce) {
 }
 
 TEST(Teams, AreKeptForWorkThatOccupiesFewer) {
-  Operator of_eight_blocks, of_two(4 * 80);
+  Operator of_many_blocks, of_two(8 * 80);
   in_new_thread([&] {
     fail(Resource::kThread, LONG_MAX, Mode::kOnce);
     EXPECT_TRUE(of_two.gives_the_same_bits());
@@ -106,13 +106,13 @@ TEST(Teams, AreKeptForWorkThatOccupiesFewer) {
     stop_failing();
   });
   in_new_thread([&] {
-    EXPECT_TRUE(of_eight_blocks.gives_the_same_bits());
+    EXPECT_TRUE(of_many_blocks.gives_the_same_bits());
     EXPECT_TRUE(of_two.gives_the_same_bits());
     fail(Resource::kThread, LONG_MAX, Mode::kOnce);
-    EXPECT_TRUE(of_eight_blocks.gives_the_same_bits());
+    EXPECT_TRUE(of_many_blocks.gives_the_same_bits());
     EXPECT_EQ(requests(), 0) << "that of two blocks has ended them";
     for (int i = 0; i < 50; ++i) EXPECT_TRUE(of_two.gives_the_same_bits());
-    EXPECT_TRUE(of_eight_blocks.gives_the_same_bits());
+    EXPECT_TRUE(of_many_blocks.gives_the_same_bits());
     EXPECT_GT(requests(), 0) << "kept by fifty that had no use for them";
     stop_failing();
   });

@@ -1,5 +1,7 @@
 #include "ops/cases.h"
 
+#include <iterator>
+
 #include "ops/layouts.h"
 
 namespace ops_test {
@@ -7,8 +9,8 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-// Around the lane count, the chain of 8, blocks of 64, runs of 256, chunks of 4096 and 64 blocks of
-// 64 and of 256.
+// Around steps of 32, groups of 8 rows, blocks of 32, 64 blocks of 32, chunks of 256, 4096 and 8192, rows that are few and
+// long.
 Extents row_shape(Random& random) {
   std::int64_t rows, columns;
   const std::size_t kind = random.below(20);
@@ -18,10 +20,10 @@ Extents row_shape(Random& random) {
         random.pick<std::int64_t>({1,  2,  3,   5,   7,   8,   15,  16,  17,  31,  32,  33, 63,
                                    64, 65, 100, 127, 128, 129, 143, 144, 200, 255, 257, 300});
   } else if (kind < 16) {
-    rows = random.pick<std::int64_t>({63, 64, 65, 127, 128, 129, 191, 255, 256, 257, 320, 513});
+    rows = random.pick<std::int64_t>({32, 33, 40, 63, 64, 65, 127, 129, 255, 256, 257, 513});
     columns = random.pick<std::int64_t>({1, 2, 3, 15, 16, 17, 33, 40});
   } else if (kind < 18) {
-    rows = random.pick<std::int64_t>({4095, 4096, 4097, 4160, 8193, 16384, 16385, 16500, 20000});
+    rows = random.pick<std::int64_t>({2047, 2048, 2049, 2057, 4095, 4097, 8193, 16385, 20000});
     columns = random.pick<std::int64_t>({1, 1, 2, 3});
   } else {
     rows = random.pick<std::int64_t>({1, 1, 2, 3, 9});
@@ -52,10 +54,14 @@ ChannelShape channel_shape(Random& random) {
     n = random.pick<std::int64_t>({1, 2, 3});
     channels = random.pick<std::int64_t>({1, 2, 3});
     l = random.pick<std::int64_t>({1365, 2048, 2049, 4095, 4096, 4097, 8193, 12290});
-  } else {
+  } else if (kind < 19) {
     n = random.pick<std::int64_t>({4095, 4096, 4097, 8192, 8193, 16400});
     channels = random.pick<std::int64_t>({1, 2, 3});
     l = 1;
+  } else {  // more channels than a step of 32 lanes, rows of one pixel and of several
+    n = random.pick<std::int64_t>({1, 3, 9, 40});
+    channels = random.pick<std::int64_t>({32, 48, 64, 65, 100, 257});
+    l = random.pick<std::int64_t>({1, 2, 9, 20});
   }
   const std::size_t spatial = l == 1 ? random.below(3) : 1 + random.below(random.one_in(4) ? 6 : 3);
   Extents shape = random_factors(random, l, spatial);
@@ -193,7 +199,7 @@ Problem make_channel_problem(Random& random, Format data, Extents shape, int cha
   return p;
 }
 
-Case make_case(Op op, std::uint64_t master_seed, std::size_t index) {
+Case make_case(Op op, std::uint64_t master_seed, std::size_t index, Arithmetic arithmetic) {
   Random random(master_seed + index * 3 + static_cast<std::uint64_t>(op));
   Case out;
   const Format data = random.pick({Format::kF32, Format::kF16, Format::kBF16});
@@ -207,19 +213,35 @@ Case make_case(Op op, std::uint64_t master_seed, std::size_t index) {
                       ? make_channel_problem(random, data, shape.shape, shape.axis)
                       : make_sync_problem(random, op, data, shape.shape, shape.axis);
   }
+  if (is_channel_norm(op) && random.one_in(3)) lay_channels_last(random, out.problem);
   if (op <= Op::kBatchNorm) drop_outputs(random, out.problem);
   out.data_class =
       static_cast<DataClass>(random.below(static_cast<std::size_t>(DataClass::kCount)));
   fill(out.problem, out.data_class, random);
   out.settings.threads = random.pick({1, 2, 2, 3});
-  out.settings.isa = kIsas[random.below(4)];
+  out.settings.isa = kIsas[random.below(std::size(kIsas))];
   out.settings.workspace_shift_bytes = random.below(64);
+  out.settings.arithmetic = arithmetic;
   return out;
+}
+
+std::vector<Way> ways() {
+  std::vector<Way> out;
+  for (const Op op : kOps) {
+    out.push_back({op});
+    if (is_backward(op)) out.push_back({op, Arithmetic::kExact});
+  }
+  return out;
+}
+
+std::string name(const Way& way) {
+  return name(way.op) + std::string(way.arithmetic == Arithmetic::kExact ? "_exact" : "");
 }
 
 std::string Case::description() const {
   return describe(problem) + " data: " + name(data_class) +
-         " threads=" + std::to_string(settings.threads) + " isa=" + name(settings.isa);
+         " threads=" + std::to_string(settings.threads) + " isa=" + name(settings.isa) + " " +
+         name(settings.arithmetic);
 }
 
 }  // namespace ops_test

@@ -17,7 +17,16 @@ struct Case {
   std::string description() const;
 };
 
-Case make_case(Op op, std::uint64_t master_seed, std::size_t index);
+Case make_case(Op op, std::uint64_t master_seed, std::size_t index,
+               Arithmetic arithmetic = Arithmetic::kFast);
+
+// What there is to test: the backward operators in both arithmetics, the others once.
+struct Way {
+  Op op;
+  Arithmetic arithmetic = Arithmetic::kFast;
+};
+std::vector<Way> ways();
+std::string name(const Way& way);  // "rms_norm", "rms_norm_exact"
 
 struct ChannelShape {
   std::vector<std::int64_t> shape;

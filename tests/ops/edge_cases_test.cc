@@ -1,8 +1,9 @@
-// The edge cases of numerics.md, section 3: each row of its table.
+// The edge cases of numerics.md, section 3: each row of its table, in both arithmetics.
 #include <gtest/gtest.h>
 
 #include "ops/examples.h"
 #include "ops/expectations.h"
+#include "ops/layouts.h"
 
 namespace ops_test {
 namespace {
@@ -27,10 +28,12 @@ TEST(Empty, ParameterGradientsAreTheEmptySum) {
         Problem p = layout(form, data, shape);
         for (const Slot slot : kInputs)
           p.value[slot] = Values(p.has(slot) ? element_count(p.tensor[slot]) : 0, 0.0);
-        const Outputs out = run(p);
-        for (const Slot slot : {kDw, kDb}) {
-          for (const std::uint64_t bits : out.bits[slot])
-            EXPECT_EQ(bits, 0u) << title(p) << " " << name(slot);
+        for (const Arithmetic arithmetic : kArithmetics) {
+          const Outputs out = run(p, arithmetic);
+          for (const Slot slot : {kDw, kDb}) {
+            for (const std::uint64_t bits : out.bits[slot])
+              EXPECT_EQ(bits, 0u) << title(p) << " " << name(slot);
+          }
         }
       }
     }
@@ -46,7 +49,7 @@ TEST(Empty, NoChannelsOrColumnsIsSuccess) {
       Problem p = layout(form, Format::kF32, shape);
       for (const Slot slot : kInputs)
         p.value[slot] = Values(p.has(slot) ? element_count(p.tensor[slot]) : 0, 1.0);
-      run(p);
+      for (const Arithmetic arithmetic : kArithmetics) run(p, arithmetic);
     }
   }
 }
@@ -64,7 +67,8 @@ TEST(Absent, WeightMeanAndRstdHaveTheirDefaults) {
         given.tensor[slot] = contiguous(Format::kF32, {3});
         given.value[slot] = Values(3, slot == kMean ? 0.0 : 1.0);
       }
-      EXPECT_EQ(first_difference(p, run(p), run(given)), "");
+      for (const Arithmetic arithmetic : kArithmetics)
+        EXPECT_EQ(first_difference(p, run(p, arithmetic), run(given, arithmetic)), "");
     }
   }
 }
@@ -80,13 +84,17 @@ TEST(Degenerate, ZeroSigma) {
     Problem p = example(Form::kLayerNormOfXHat, data, {5, 7});
     p.value[kSigma][2] = 0;
     expect_within_bound(p);
-    const Values dx = values(p, run(p), kDx);
-    for (std::size_t i = 0; i < dx.size(); ++i) EXPECT_EQ(std::isfinite(dx[i]), i / 7 != 2) << i;
-    EXPECT_TRUE(is_finite(values(p, run(p), kDb)));
-    EXPECT_TRUE(is_finite(values(p, run(p), kDw)));  // x_hat is given
+    for (const Arithmetic arithmetic : kArithmetics) {
+      const Outputs out = run(p, arithmetic);
+      const Values dx = values(p, out, kDx);
+      for (std::size_t i = 0; i < dx.size(); ++i) EXPECT_EQ(std::isfinite(dx[i]), i / 7 != 2) << i;
+      EXPECT_TRUE(is_finite(values(p, out, kDb)));
+      EXPECT_TRUE(is_finite(values(p, out, kDw)));  // x_hat is given
+    }
   }
 }
 
+// Row-major and channels-last: a channel without variance takes none of the others along.
 TEST(Degenerate, ZeroVarianceWithoutEps) {
   for (const Format data : kDataFormats) {
     for (const Form form : {Form::kBatchNormTraining, Form::kBatchNormInference}) {
@@ -97,12 +105,18 @@ TEST(Degenerate, ZeroVarianceWithoutEps) {
       p.value[kVar] = {0, 1, 0};
       for (std::size_t i = 0; i < 60; ++i)
         p.value[kX][i] = p.value[kMean][i / 4 % 3] = static_cast<double>(i / 4 % 3);
-      expect_within_bound(p);
-      const Values dx = values(p, run(p), kDx), dw = values(p, run(p), kDw);
-      for (std::size_t i = 0; i < dx.size(); ++i)
-        EXPECT_EQ(std::isfinite(dx[i]), i / 4 % 3 == 1) << i;
-      for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(std::isnan(dw[c]), c != 1);  // Inf*0
-      EXPECT_TRUE(is_finite(values(p, run(p), kDb)));
+      for (const bool last : {false, true}) {
+        if (last) p.tensor[kX] = channels_last(data, p.tensor[kX].shape, 1);
+        expect_within_bound(p);
+        for (const Arithmetic arithmetic : kArithmetics) {
+          const Outputs out = run(p, arithmetic);
+          const Values dx = values(p, out, kDx), dw = values(p, out, kDw);
+          for (std::size_t i = 0; i < dx.size(); ++i)
+            EXPECT_EQ(std::isfinite(dx[i]), i / 4 % 3 == 1) << i;
+          for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(std::isfinite(dw[c]), c == 1);  // Inf*0
+          EXPECT_TRUE(is_finite(values(p, out, kDb)));
+        }
+      }
     }
   }
 }
@@ -112,9 +126,12 @@ TEST(Degenerate, ZeroRowOfRmsNorm) {
     Problem p = example(Form::kRmsNorm, data, {20, 7});
     for (std::size_t d = 0; d < 7; ++d) p.value[kX][9 * 7 + d] = 0;
     expect_within_bound(p);
-    const Values dx = values(p, run(p), kDx);
-    for (std::size_t i = 0; i < dx.size(); ++i) EXPECT_EQ(std::isnan(dx[i]), i / 7 == 9) << i;
-    for (const double dw : values(p, run(p), kDw)) EXPECT_TRUE(std::isnan(dw));
+    for (const Arithmetic arithmetic : kArithmetics) {
+      const Outputs out = run(p, arithmetic);
+      const Values dx = values(p, out, kDx);
+      for (std::size_t i = 0; i < dx.size(); ++i) EXPECT_EQ(std::isfinite(dx[i]), i / 7 != 9) << i;
+      for (const double dw : values(p, out, kDw)) EXPECT_FALSE(std::isfinite(dw));
+    }
   }
 }
 
@@ -122,38 +139,79 @@ TEST(Degenerate, NegativeVarianceIsNaN) {
   Problem p = example(Form::kBatchNormInference, Format::kF32, {5, 3, 4});
   p.value[kVar][1] = -1;
   expect_within_bound(p);
-  const Values dx = values(p, run(p), kDx), dw = values(p, run(p), kDw);
-  for (std::size_t i = 0; i < dx.size(); ++i) EXPECT_EQ(std::isnan(dx[i]), i / 4 % 3 == 1) << i;
-  EXPECT_TRUE(std::isnan(dw[1]) && std::isfinite(dw[0]) && std::isfinite(dw[2]));
+  for (const Arithmetic arithmetic : kArithmetics) {
+    const Outputs out = run(p, arithmetic);
+    const Values dx = values(p, out, kDx), dw = values(p, out, kDw);
+    for (std::size_t i = 0; i < dx.size(); ++i) EXPECT_EQ(std::isnan(dx[i]), i / 4 % 3 == 1) << i;
+    EXPECT_TRUE(std::isnan(dw[1]) && std::isfinite(dw[0]) && std::isfinite(dw[2]));
+  }
 }
 
-// A NaN or infinity reaches the groups it belongs to; all others keep their bits.
+// Whether dx[i] is in the reduction group of dx[at]; in inference it is alone in it.
+bool in_group(Form form, std::size_t i, std::size_t at) {
+  if (form == Form::kBatchNormInference) return i == at;
+  return is_batch_norm(form) ? i / 37 % 7 == at / 37 % 7 : i / 37 == at / 37;
+}
+
+// A NaN or infinity reaches the groups it belongs to. All others keep their bits, where channels are not walked together
+// (channels-last: section 4 of numerics.md).
+void expect_poisoned_groups(Form form, const Problem& clean, std::size_t at, double poison,
+                            Arithmetic arithmetic) {
+  Problem p = clean;
+  p.value[kDy][at] = poison;
+  const Outputs got = run(p, arithmetic), expected = run(clean, arithmetic);
+  const Format data = p.tensor[kDx].format;
+  for (std::size_t i = 0; i < got.bits[kDx].size(); ++i) {
+    if (in_group(form, i, at)) {
+      ASSERT_FALSE(std::isfinite(decode(data, got.bits[kDx][i]))) << title(p) << " dx[" << i << "]";
+    } else {
+      ASSERT_EQ(got.bits[kDx][i], expected.bits[kDx][i]) << title(p) << " dx[" << i << "]";
+    }
+  }
+  const std::size_t parameter = is_batch_norm(form) ? at / 37 % 7 : at % 37;
+  for (const Slot slot : {kDw, kDb}) {
+    for (std::size_t i = 0; i < got.bits[slot].size(); ++i) {
+      if (i == parameter) continue;
+      // In fast the poisoned row is exact, and so are its terms: dw and db of other columns may move by a rounding.
+      if (is_row_norm(p.op) && arithmetic == Arithmetic::kFast) {
+        ASSERT_TRUE(std::isfinite(decode(data, got.bits[slot][i]))) << title(p) << name(slot) << i;
+      } else {
+        ASSERT_EQ(got.bits[slot][i], expected.bits[slot][i]) << title(p) << name(slot) << i;
+      }
+    }
+  }
+}
+
 TEST(Poison, StaysInItsGroups) {
   for (const Form form : kForms) {
     for (const Format data : kDataFormats) {
       for (const double poison : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+        const std::size_t at = (9 * 7 + 4) * 37 + 30;
         const Problem clean = example(form, data, {20, 7, 37});
         Problem p = clean;
+        p.value[kDy][at] = poison;
+        expect_within_bound(p);
+        for (const Arithmetic arithmetic : kArithmetics)
+          expect_poisoned_groups(form, clean, at, poison, arithmetic);
+      }
+    }
+  }
+}
+
+TEST(Poison, StaysInItsChannelWhereChannelsAreLast) {
+  for (const Form form : {Form::kBatchNormTraining, Form::kBatchNormInference}) {
+    for (const Format data : kDataFormats) {
+      for (const double poison : {std::nan(""), HUGE_VAL}) {
+        Problem p = example(form, data, {20, 7, 37});
+        for (const Slot slot : {kDx, kDy, kX}) p.tensor[slot] = channels_last(data, {20, 7, 37}, 1);
         const std::size_t at = (9 * 7 + 4) * 37 + 30;
         p.value[kDy][at] = poison;
         expect_within_bound(p);
-        const Outputs got = run(p), expected = run(clean);
-        for (std::size_t i = 0; i < got.bits[kDx].size(); ++i) {
-          const bool same_group = is_batch_norm(form) ? i / 37 % 7 == 4 : i / 37 == 9 * 7 + 4;
-          const bool hit = form == Form::kBatchNormInference ? i == at : same_group;
-          if (hit) {
-            EXPECT_FALSE(std::isfinite(decode(data, got.bits[kDx][i])))
+        for (const Arithmetic arithmetic : kArithmetics) {
+          const Values dx = values(p, run(p, arithmetic), kDx);
+          for (std::size_t i = 0; i < dx.size(); ++i)
+            ASSERT_EQ(std::isfinite(dx[i]), !in_group(form, i, at))
                 << title(p) << " dx[" << i << "]";
-          } else {
-            ASSERT_EQ(got.bits[kDx][i], expected.bits[kDx][i]) << title(p) << " dx[" << i << "]";
-          }
-        }
-        const std::size_t parameter = is_batch_norm(form) ? 4 : 30;
-        for (const Slot slot : {kDw, kDb}) {
-          for (std::size_t i = 0; i < got.bits[slot].size(); ++i) {
-            if (i == parameter) continue;
-            ASSERT_EQ(got.bits[slot][i], expected.bits[slot][i]) << title(p) << name(slot) << i;
-          }
         }
       }
     }
@@ -177,13 +235,16 @@ TEST(Range, F16OverflowsToInfinityAndSumsDoNot) {
   p.value[kX] = Values(8192, 2.0);
   for (std::size_t i = 0; i < 8192; ++i) p.value[kDy].push_back(i % 2 == 0 ? 65504 : -65504);
   expect_within_bound(p);
-  EXPECT_EQ(values(p, run(p), kDb), Values{0});
+  for (const Arithmetic arithmetic : kArithmetics)
+    EXPECT_EQ(values(p, run(p, arithmetic), kDb), Values{0});
   p.tensor[kRstd] = contiguous(Format::kF32, {1});
   p.tensor[kVar] = {};
-  p.value[kRstd] = {1.0003};  // 65523.6: above 65520
-  for (const double dx : values(p, run(p), kDx)) EXPECT_TRUE(std::isinf(dx));
-  p.value[kRstd] = {1.0002};  // 65517.1
-  for (const double dx : values(p, run(p), kDx)) EXPECT_EQ(std::fabs(dx), 65504);
+  for (const Arithmetic arithmetic : kArithmetics) {
+    p.value[kRstd] = {1.0003};  // 65523.6: above 65520
+    for (const double dx : values(p, run(p, arithmetic), kDx)) EXPECT_TRUE(std::isinf(dx));
+    p.value[kRstd] = {1.0002};  // 65517.1
+    for (const double dx : values(p, run(p, arithmetic), kDx)) EXPECT_EQ(std::fabs(dx), 65504);
+  }
 }
 
 TEST(Range, SubnormalsAreKept) {
@@ -197,20 +258,29 @@ TEST(Range, SubnormalsAreKept) {
       EXPECT_EQ(dx, p.value[kDy]) << facts(data).name << " " << name(isa);
       double sum = 0;  // exact
       for (const double dy : p.value[kDy]) sum += dy;
-      EXPECT_EQ(values(p, run(p), kDb)[0], reference::rounded(data, sum));
+      for (const Arithmetic arithmetic : kArithmetics) {
+        const Outputs out = run(p, arithmetic);
+        EXPECT_EQ(values(p, out, kDx), p.value[kDy]);
+        EXPECT_EQ(values(p, out, kDb)[0], reference::rounded(data, sum));
+      }
     }
   }
 }
 
+// Exactly so in exact arithmetic. In fast, dy*A + C cancels but for the rounding of C.
 TEST(OneElement, CentredGroupsHaveNoGradient) {
   for (const Format data : kDataFormats) {
     for (const Form form : {Form::kLayerNormOfX, Form::kBatchNormTraining}) {
       Problem p = example(form, data, form == Form::kLayerNormOfX ? Shape{3, 1} : Shape{1, 3, 1});
       p.value[kMean] = p.value[kX];  // each group has one element
       p.value[kRstd] = Values(3, 316.0);
-      const Outputs out = run(p);
-      for (const double dx : values(p, out, kDx)) EXPECT_EQ(dx, 0);
-      for (const double dw : values(p, out, kDw)) EXPECT_EQ(dw, 0);
+      expect_within_bound(p);
+      for (const Arithmetic arithmetic : kArithmetics) {
+        const Outputs out = run(p, arithmetic);
+        for (const double dw : values(p, out, kDw)) EXPECT_EQ(dw, 0);
+        if (arithmetic == Arithmetic::kFast) continue;
+        for (const double dx : values(p, out, kDx)) EXPECT_EQ(dx, 0);
+      }
     }
   }
 }
@@ -221,7 +291,9 @@ TEST(OneElement, RmsNormHasXHatOfOne) {
     for (const double x : {3.0, -3.0, 0.75}) {
       p.value[kX] = {x};
       expect_within_bound(p);
-      EXPECT_EQ(values(p, run(p), kDw)[0], x > 0 ? p.value[kDy][0] : -p.value[kDy][0]);
+      const Outputs exact = run(p, Arithmetic::kExact);
+      EXPECT_EQ(values(p, exact, kDw)[0], x > 0 ? p.value[kDy][0] : -p.value[kDy][0]);
+      EXPECT_LE(std::fabs(values(p, exact, kDx)[0]), 1e-15);
       EXPECT_LE(std::fabs(values(p, run(p), kDx)[0]), 1e-5);
     }
   }

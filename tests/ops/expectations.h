@@ -10,18 +10,21 @@
 namespace ops_test {
 
 // The outputs; a failure is one of the test.
-inline Outputs run(const Problem& p) {
-  Outputs out = run_library(p, {2, normgrad::Isa::kAvx512, 1});
+inline Outputs run(const Problem& p, Arithmetic arithmetic = Arithmetic::kFast) {
+  Outputs out = run_library(p, {2, normgrad::Isa::kAvx512, 1, arithmetic});
   EXPECT_EQ(out.failure, "") << describe(p);
   return out;
 }
 
-// On every instruction set.
+// In fast arithmetic on every instruction set, in exact arithmetic once.
 inline void expect_within_bound(const Problem& p) {
   Tally tally;
   for (const normgrad::Isa isa : available_isas()) {
     EXPECT_EQ(check(p, run_library(p, {2, isa, 1}), tally), "") << describe(p) << " " << name(isa);
   }
+  if (!is_backward(p.op)) return;
+  EXPECT_EQ(check(p, run(p, Arithmetic::kExact), tally, Arithmetic::kExact), "")
+      << describe(p) << " exact";
 }
 
 }  // namespace ops_test

@@ -1,32 +1,29 @@
-// One number for all results of a fixed set of problems: it must not change with the machine, the
-// compiler, the number of threads, the instruction set or the next optimization. A change of the
-// arithmetic changes golden_hash.inc, sync_golden_hash.inc or row_forward_golden_hash.inc, on
-// purpose.
+// One number for all results of an operator family, layout and arithmetic on a fixed set of problems: it must not change
+// with the machine, the compiler, the number of threads, the instruction set or the next optimization. A change of the
+// arithmetic changes golden_hash.inc, on purpose. The model writes a new one:
+//   ops_golden_hash_test --gtest_filter=GoldenHash.OfTheModel | sed -n 's/^golden: //p' > tests/ops/golden_hash.inc
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <sstream>
 
 #include "ops/examples.h"
 #include "ops/hash.h"
+#include "ops/layouts.h"
 #include "ops/model.h"
 
 namespace ops_test {
 namespace {
 
-constexpr std::uint64_t kGoldenHash =
+struct Golden {
+  const char *family, *layout, *arithmetic;
+  std::uint64_t hash;
+};
+constexpr Golden kGolden[] = {
 #include "ops/golden_hash.inc"
-    ;
-// Of the operators that came later: SyncBatchNorm's halves, the forward, the gathered statistics.
-constexpr std::uint64_t kSyncGoldenHash =
-#include "ops/sync_golden_hash.inc"
-    ;
-
-// LayerNorm's and RMSNorm's forward.
-constexpr std::uint64_t kRowForwardGoldenHash =
-#include "ops/row_forward_golden_hash.inc"
-    ;
+};
 
 using Shape = std::vector<std::int64_t>;
 
@@ -76,20 +73,80 @@ void fill_fixed(Problem& p, Kind kind, Random& random) {
 
 std::vector<Shape> shapes_of(Form form) {
   if (form == Form::kGatherStats) return {{3, 7}, {1, 1}, {17, 40}};
-  if (is_batch_norm(form)) return {{5, 3, 7, 9}, {900, 2, 5}, {3, 2, 4100}, {1, 1, 1}};
-  return {{4, 5, 67}, {700, 19}, {17000, 2}, {3, 8300}, {1, 1}};
+  if (is_batch_norm(form)) {
+    return {{5, 3, 7, 9}, {900, 2, 5}, {3, 2, 4100}, {1, 1, 1}, {40, 65, 9}, {3000, 3}};
+  }
+  std::vector<Shape> out = {{4, 5, 67}, {700, 19}, {17000, 2}, {3, 8300}, {1, 1}};
+  if (form < Form::kLayerNormForward) out.push_back({2100, 33});
+  return out;
 }
 
-template <class Forms>
-std::vector<Problem> fixed_problems(const Forms& forms, std::uint64_t seed) {
+// What one hash is of.
+struct Set {
+  const char* family;
+  std::vector<Form> forms;
+  std::uint64_t seed;
+  bool channels_last = false;
+  Arithmetic arithmetic = Arithmetic::kFast;
+
+  const char* layout_name() const { return channels_last ? "channels-last" : "row-major"; }
+  const char* arithmetic_name() const {
+    return is_backward(layout(forms[0], Format::kF32, {1, 1}).op) ? name(arithmetic) : "forward";
+  }
+  std::string title() const {
+    return std::string(family) + ", " + layout_name() + ", " + arithmetic_name();
+  }
+  std::uint64_t expected() const {
+    for (const Golden& golden : kGolden) {
+      if (std::string(golden.family) == family && golden.layout == std::string(layout_name()) &&
+          golden.arithmetic == std::string(arithmetic_name()))
+        return golden.hash;
+    }
+    ADD_FAILURE() << "golden_hash.inc has no " << title();
+    return 0;
+  }
+};
+
+std::vector<Set> sets() {
+  std::vector<Set> out;
+  for (const Arithmetic arithmetic : kArithmetics) {
+    out.push_back(
+        {"layer_norm", {Form::kLayerNormOfXHat, Form::kLayerNormOfX}, 100, false, arithmetic});
+    out.push_back({"rms_norm", {Form::kRmsNorm, Form::kRmsNormOfRstd}, 1000, false, arithmetic});
+    for (const bool channels_last : {false, true}) {
+      out.push_back({"batch_norm",
+                     {Form::kBatchNormTraining, Form::kBatchNormInference, Form::kBatchNormSums,
+                      Form::kElemtBackward},
+                     2000,
+                     channels_last,
+                     arithmetic});
+    }
+  }
+  out.push_back({"batch_norm_forward",
+                 {Form::kForwardTraining, Form::kForwardGiven, Form::kGatherStats},
+                 100000});
+  out.push_back({"row_forward", {Form::kLayerNormForward, Form::kRmsNormForward}, 200000});
+  return out;
+}
+
+std::vector<Problem> problems_of(const Set& set) {
   std::vector<Problem> out;
-  for (const Form form : forms) {
+  std::uint64_t seed = set.seed;
+  for (const Form form : set.forms) {
     for (const Format data : kDataFormats) {
       for (const Shape& shape : shapes_of(form)) {
         for (int kind = 0; kind < static_cast<int>(Kind::kCount); ++kind) {
-          out.push_back(layout(form, data, shape, ++seed % 2 == 0));
+          Problem p = layout(form, data, shape, ++seed % 2 == 0);
+          // In f64 the order of additions shows in exact arithmetic too.
+          for (const Slot slot : {kSumDy, kSumDyXmu}) {
+            if (p.has(slot)) p.tensor[slot].format = Format::kF64;
+          }
+          for (const Slot slot : {kDx, kDy, kX}) {
+            if (set.channels_last) p.tensor[slot] = channels_last(data, shape, p.channel_axis);
+          }
           Random random(seed);
-          fill_fixed(out.back(), static_cast<Kind>(kind), random);
+          fill_fixed(p, static_cast<Kind>(kind), random);
+          out.push_back(std::move(p));
         }
       }
     }
@@ -97,47 +154,46 @@ std::vector<Problem> fixed_problems(const Forms& forms, std::uint64_t seed) {
   return out;
 }
 
-struct FixedSet {
-  std::vector<Problem> problems;
-  std::uint64_t hash;
-};
-
-std::vector<FixedSet> fixed_sets() {
-  constexpr Form kLaterForms[] = {Form::kBatchNormSums, Form::kElemtBackward,
-                                  Form::kForwardTraining, Form::kForwardGiven, Form::kGatherStats};
-  return {{fixed_problems(kForms, 100), kGoldenHash},
-          {fixed_problems(kLaterForms, 100000), kSyncGoldenHash},
-          {fixed_problems(kRowForwardForms, 200000), kRowForwardGoldenHash}};
-}
-
-std::uint64_t library_hash(const std::vector<Problem>& problems, const RunSettings& settings) {
+template <class Run>
+std::uint64_t hash_of(const std::vector<Problem>& problems, const Run& run) {
   Hash hash;
   for (const Problem& p : problems) {
-    const Outputs outputs = run_library(p, settings);
+    const Outputs outputs = run(p);
     EXPECT_EQ(outputs.failure, "") << title(p);
     hash.add(p, outputs);
   }
   return hash.value();
 }
 
+std::string hexadecimal(std::uint64_t hash) {
+  std::ostringstream out;
+  out << "0x" << std::hex << hash << "u";
+  return out.str();
+}
+
 TEST(GoldenHash, OfTheModel) {
-  for (const FixedSet& set : fixed_sets()) {
-    Hash hash;
-    for (const Problem& p : set.problems) hash.add(p, run_model(p));
-    std::cout << "hash of " << set.problems.size() << " problems: 0x" << std::hex << hash.value()
-              << std::dec << "\n";
-    EXPECT_EQ(hash.value(), set.hash);
+  for (const Set& set : sets()) {
+    const std::uint64_t hash =
+        hash_of(problems_of(set), [&](const Problem& p) { return run_model(p, set.arithmetic); });
+    std::cout << "golden: {\"" << set.family << "\", \"" << set.layout_name() << "\", \""
+              << set.arithmetic_name() << "\", " << hexadecimal(hash) << "},\n";
+    EXPECT_EQ(hash, set.expected()) << set.title();
   }
 }
 
 TEST(GoldenHash, OfTheLibraryOnEveryInstructionSetAndWithThreads) {
-  for (const FixedSet& set : fixed_sets()) {
+  for (const Set& set : sets()) {
+    const std::vector<Problem> problems = problems_of(set);
     for (const normgrad::Isa isa : available_isas()) {
+      if (set.arithmetic == Arithmetic::kExact && isa != normgrad::Isa::kPlain) continue;
       for (const int threads : {1, 3}) {
-        const std::uint64_t hash = library_hash(set.problems, {threads, isa, 1});
-        std::cout << name(isa) << ", " << threads << " threads: 0x" << std::hex << hash << std::dec
-                  << "\n";
-        EXPECT_EQ(hash, set.hash) << name(isa) << ", " << threads << " threads";
+        const std::uint64_t hash = hash_of(problems, [&](const Problem& p) {
+          return run_library(p, {threads, isa, 1, set.arithmetic});
+        });
+        std::cout << set.title() << ", " << name(isa) << ", " << threads
+                  << " threads: " << hexadecimal(hash) << "\n";
+        EXPECT_EQ(hash, set.expected())
+            << set.title() << ", " << name(isa) << ", " << threads << " threads";
       }
     }
   }

@@ -6,14 +6,17 @@
 
 namespace ops_test {
 
-inline constexpr normgrad::Isa kIsas[] = {normgrad::Isa::kPlain, normgrad::Isa::kBaseline,
-                                          normgrad::Isa::kSse4, normgrad::Isa::kAvx2,
+#if defined(__x86_64__)
+inline constexpr normgrad::Isa kIsas[] = {normgrad::Isa::kPlain, normgrad::Isa::kAvx2,
                                           normgrad::Isa::kAvx512};
+#else
+inline constexpr normgrad::Isa kIsas[] = {normgrad::Isa::kPlain, normgrad::Isa::kBaseline};
+#endif
 
-// Where the library is built for AVX2 alone (src/CMakeLists.txt), SSE4 runs the plain kernels and AVX-512 those of AVX2.
+// Where the library is built for AVX2 alone (src/CMakeLists.txt), AVX-512 runs the kernels of AVX2.
 inline constexpr bool has_own_kernels([[maybe_unused]] normgrad::Isa isa) {
 #if NORMGRAD_AVX2_ALONE
-  return isa != normgrad::Isa::kSse4 && isa != normgrad::Isa::kAvx512;
+  return isa != normgrad::Isa::kAvx512;
 #else
   return true;
 #endif

@@ -58,6 +58,31 @@ TensorSpec random_vector(Random& random, Format format, std::int64_t size, Role 
   return spec;
 }
 
+TensorSpec channels_last(Format format, Extents shape, int channel_axis, std::int64_t gap) {
+  TensorSpec spec = contiguous(format, std::move(shape));
+  const auto axis = static_cast<std::size_t>(channel_axis);
+  spec.strides[axis] = 1;
+  std::int64_t stride = spec.shape[axis] + gap;
+  for (std::size_t d = spec.shape.size(); d-- > 0;) {
+    if (d == axis) continue;
+    spec.strides[d] = stride;
+    stride *= spec.shape[d];
+  }
+  return spec;
+}
+
+void lay_channels_last(Random& random, Problem& p) {
+  const std::int64_t gap = random.pick<std::int64_t>({0, 0, 5});
+  for (const Slot slot : {kDx, kDy, kX, kY}) {
+    if (!p.has(slot) || random.one_in(8)) continue;
+    const std::size_t shift = p.tensor[slot].shift_bytes;
+    p.tensor[slot] =
+        channels_last(p.tensor[slot].format, p.tensor[slot].shape, p.channel_axis, gap);
+    p.tensor[slot].shift_bytes = shift;
+  }
+  if (p.dx_shares != kDx) p.tensor[p.big_output()] = p.tensor[p.dx_shares];
+}
+
 Extents random_factors(Random& random, std::int64_t count, std::size_t rank) {
   Extents out(rank, 1);
   if (rank == 0) return out;

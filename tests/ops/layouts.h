@@ -14,6 +14,12 @@ TensorSpec random_layout(Random& random, Format format, std::vector<std::int64_t
                          LastStride last);
 TensorSpec random_vector(Random& random, Format format, std::int64_t size, Role role);
 
+// The channel innermost in memory, the other dims in their order around it; gaps between pixels, or none.
+TensorSpec channels_last(Format format, std::vector<std::int64_t> shape, int channel_axis,
+                         std::int64_t gap = 0);
+// All big tensors of a problem, but for one now and then.
+void lay_channels_last(Random& random, Problem& problem);
+
 // `count` as a product of `rank` extents.
 std::vector<std::int64_t> random_factors(Random& random, std::int64_t count, std::size_t rank);
 

@@ -81,6 +81,10 @@ const char* name(normgrad::Isa isa) {
   return kNames[static_cast<int>(isa)];
 }
 
+const char* name(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::kFast ? "fast" : "exact";
+}
+
 std::vector<normgrad::Isa> available_isas() {
   std::vector<normgrad::Isa> out;
   for (const normgrad::Isa isa : kIsas) {
@@ -97,8 +101,11 @@ OtherCache::~OtherCache() {
 Outputs run_library(const Problem& problem, const RunSettings& settings) {
   normgrad::set_threads(settings.threads);
   normgrad::set_isa(settings.isa);
+  const Arithmetic before = normgrad::arithmetic();
+  normgrad::set_arithmetic(settings.arithmetic);
   normgrad::Plan plan;
   const Status status = make_plan(problem, &plan);
+  normgrad::set_arithmetic(before);  // the plan keeps its own
   if (status != Status::kOk) return {{}, failed_call("make_plan", status)};
   return run_plan(problem, plan, settings.workspace_shift_bytes);
 }

@@ -13,7 +13,11 @@
 
 namespace ops_test {
 
+using normgrad::Arithmetic;
+inline constexpr Arithmetic kArithmetics[] = {Arithmetic::kFast, Arithmetic::kExact};
+
 const char* name(normgrad::Isa isa);
+const char* name(Arithmetic arithmetic);
 // Of this processor, with kernels of their own.
 std::vector<normgrad::Isa> available_isas();
 // While it lives, as if the cache were so small; 0: the machine's.
@@ -28,6 +32,7 @@ struct RunSettings {
   int threads = 1;
   normgrad::Isa isa = normgrad::Isa::kAvx512;  // the highest
   std::size_t workspace_shift_bytes = 1;
+  Arithmetic arithmetic = Arithmetic::kFast;
 };
 
 struct Outputs {

@@ -2,17 +2,16 @@
 
 namespace ops_test {
 
-Outputs run_model(const Problem& problem) {
+Outputs run_model(const Problem& problem, normgrad::Arithmetic arithmetic) {
   const bool wide = problem.data_format() == Format::kF32;
   switch (problem.op) {
     case Op::kLayerNorm:
-      return wide ? layer_norm_model<double>(problem) : layer_norm_model<float>(problem);
     case Op::kRmsNorm:
-      return wide ? rms_norm_model<double>(problem) : rms_norm_model<float>(problem);
+      return row_norm_model(problem, arithmetic);
     case Op::kBatchNorm:
     case Op::kBatchNormSums:
     case Op::kElemtBackward:
-      return wide ? batch_norm_model<double>(problem) : batch_norm_model<float>(problem);
+      return batch_norm_model(problem, arithmetic);
     case Op::kForward:
       return wide ? forward_model<double>(problem) : forward_model<float>(problem);
     case Op::kLayerNormForward:

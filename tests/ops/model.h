@@ -1,5 +1,5 @@
-// What the library must return, bit for bit: the operators in the fixed order of evaluation on the
-// fixed tree.
+// What the library must return, bit for bit: the operators in their fixed order of evaluation, on their fixed trees
+// (tree.h, forward_tree.h).
 #ifndef TESTS_OPS_MODEL_H
 #define TESTS_OPS_MODEL_H
 
@@ -9,15 +9,15 @@
 
 namespace ops_test {
 
-Outputs run_model(const Problem& problem);
+// The forward operators have one arithmetic, whatever is asked for.
+Outputs run_model(const Problem& problem,
+                  normgrad::Arithmetic arithmetic = normgrad::Arithmetic::kFast);
 
-// One per operator, for data whose arithmetic is A.
-template <class A>
-Outputs layer_norm_model(const Problem& problem);
-template <class A>
-Outputs rms_norm_model(const Problem& problem);
-template <class A>
-Outputs batch_norm_model(const Problem& problem);  // and SyncBatchNorm's second half
+Outputs row_norm_model(const Problem& problem, normgrad::Arithmetic arithmetic);
+// And SyncBatchNorm's second half.
+Outputs batch_norm_model(const Problem& problem, normgrad::Arithmetic arithmetic);
+
+// Forward. A: the type of the arithmetic on elements, double for f32 data, float for 16-bit data.
 template <class A>
 Outputs forward_model(const Problem& problem);
 template <class A>

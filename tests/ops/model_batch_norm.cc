@@ -1,78 +1,105 @@
-// Training: dx = (w*s)*((dy - db/M) - (x - mean)*(s*dw/M)); inference: dx = dy*(s*w); sums of dy
-// and dy*(x - mean); dw = s*q. SyncBatchNorm's second half: training with given sums and M.
+// BatchNorm backward, and SyncBatchNorm's second half, which is training with sums and M that are given.
+//   r = rstd, or 1/sqrt(var + eps), or 1;  db = sum(dy), dw = r*sum(dy*(x - mean))
+//   training:   dx = (w*r)*((dy - db/M) - (x - mean)*(r*dw/M))
+//   inference:  dx = dy*(w*r)
+#include <algorithm>
+
+#include "ops/channel_sums.h"
 #include "ops/channel_walk.h"
-#include "ops/model.h"
-#include "ops/tree.h"
+#include "ops/dx_map.h"
 
 namespace ops_test {
 namespace {
 
-template <class A>
-struct Channel : ChannelWalk {
-  A dy(std::size_t i) const { return static_cast<A>(p.value[kDy][i]); }
-  A centred(std::size_t i) const { return minus_mean<A>(p.value[kX][i], parameter(kMean, 0)); }
-  double s() const {
-    if (p.has(kVar)) return 1.0 / std::sqrt(p.value[kVar][c] + p.eps);
-    return parameter(kRstd, 1);
+struct Channel {
+  double r = 1, m = 0;
+  ChannelSums sums{0, 0};
+  DxMap map;
+  bool exact_sums = false, exact_dx = false;
+
+  double dw() const { return r * sums.gx; }
+};
+
+double rstd_of(const ChannelWalk& in) {
+  if (in.p.has(kVar)) return 1.0 / std::sqrt(in.p.value[kVar][in.c] + in.p.eps);
+  return in.parameter(kRstd, 1);
+}
+
+// In the walk by pixels channels lie side by side: one that must be exact takes all others along.
+void share(const Problem& p, std::vector<Channel>& channels, bool Channel::*flag) {
+  const auto is_set = [&](const Channel& channel) { return channel.*flag; };
+  if (!walks_pixels(p) || std::none_of(channels.begin(), channels.end(), is_set)) return;
+  for (Channel& channel : channels) channel.*flag = true;
+}
+
+void compute_sums(const Problem& p, Arithmetic arithmetic, std::vector<Channel>& channels) {
+  const std::vector<ChannelSums> sums = channel_sums(p, arithmetic);
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    Channel& channel = channels[c];
+    channel.sums = sums[c];
+    channel.exact_sums =
+        !std::isfinite(sums[c].g) || !std::isfinite(sums[c].gx) || !in_range(channel.r);
   }
-};
-
-struct Sums {
-  double g, q, m;  // sum(dy), sum(dy*(x - mean)), elements
-};
-
-template <class A>
-Sums sum_channel(const Channel<A>& in) {
-  const double g =
-      tree_sum<A>(in.count_n, in.count_l, [&](auto n, auto l) { return in.dy(in.index(n, l)); });
-  const double q = tree_sum<A>(in.count_n, in.count_l, [&](auto n, auto l) {
-    const std::size_t i = in.index(n, l);
-    return in.dy(i) * in.centred(i);
-  });
-  return {g, q, in.count()};
+  const auto is_bad = [](const Channel& channel) { return channel.exact_sums; };
+  if (arithmetic == Arithmetic::kExact || std::none_of(channels.begin(), channels.end(), is_bad))
+    return;
+  share(p, channels, &Channel::exact_sums);
+  const std::vector<ChannelSums> exact = channel_sums(p, Arithmetic::kExact);
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    if (channels[c].exact_sums) channels[c].sums = exact[c];
+  }
 }
 
-Sums given_sums(const ChannelWalk& in) {
+void take_given_sums(const Problem& p, std::vector<Channel>& channels) {
   double m = 0;
-  for (const double count : in.p.value[kCounts]) m += count;
-  return {in.p.value[kSumDyGiven][in.c], in.p.value[kSumDyXmuGiven][in.c], m};
+  for (const double count : p.value[kCounts]) m += count;
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    channels[c].m = m;
+    channels[c].sums = {p.value[kSumDyGiven][c], p.value[kSumDyXmuGiven][c]};
+  }
 }
 
-template <class A>
-void store_dx(const Channel<A>& in, const Sums& sums, double dw, Outputs& out) {
-  const double s = in.s();
-  const auto scale = static_cast<A>(in.parameter(kW, 1) * s),
-             mean_dy = static_cast<A>(sums.g / sums.m), slope = static_cast<A>(s * dw / sums.m);
+void set_map(const ChannelWalk& in, Arithmetic arithmetic, Channel& channel) {
+  DxMap& map = channel.map;
+  map.mean = in.parameter(kMean, 0);
+  map.scale = in.parameter(kW, 1) * channel.r;
+  channel.exact_dx = arithmetic == Arithmetic::kExact || !in_range(channel.r) || !in_range(map.a());
+  if (!in.p.training) return;
+  map.c1 = channel.sums.g / channel.m;
+  map.c2 = channel.r * channel.dw() / channel.m;
+  channel.exact_dx = channel.exact_dx || channel.exact_sums || !map.fits_fast();
+}
+
+void store_channel(const ChannelWalk& in, const Channel& channel, Outputs& out) {
+  const bool empty = in.count() == 0;
+  store(in.p, out, kDw, in.c, empty ? 0 : channel.dw());
+  store(in.p, out, kDb, in.c, channel.sums.g);
+  store(in.p, out, kSumDy, in.c, channel.sums.g);
+  store(in.p, out, kSumDyXmu, in.c, channel.sums.gx);
+  const Arithmetic arithmetic = channel.exact_dx ? Arithmetic::kExact : Arithmetic::kFast;
   in.for_each([&](std::size_t i) {
-    const A dx =
-        in.p.training ? scale * ((in.dy(i) - mean_dy) - in.centred(i) * slope) : in.dy(i) * scale;
-    store(in.p, out, kDx, i, dx);
+    const double dy = in.p.value[kDy][i];
+    store(in.p, out, kDx, i,
+          in.p.training ? channel.map.dx(arithmetic, dy, in.p.value[kX][i])
+                        : product(arithmetic, dy, channel.map.a()));
   });
-}
-
-template <class A>
-void run_channel(const Channel<A>& in, Outputs& out) {
-  const bool given = in.p.op == Op::kElemtBackward;
-  const Sums sums = given ? given_sums(in) : sum_channel(in);
-  const double dw = sums.m > 0 || given ? in.s() * sums.q : 0;
-  store(in.p, out, kDw, in.c, dw);
-  store(in.p, out, kDb, in.c, sums.g);
-  store(in.p, out, kSumDy, in.c, sums.g);
-  store(in.p, out, kSumDyXmu, in.c, sums.q);
-  store_dx(in, sums, dw, out);
 }
 
 }  // namespace
 
-template <class A>
-Outputs batch_norm_model(const Problem& p) {
+Outputs batch_norm_model(const Problem& p, Arithmetic arithmetic) {
+  std::vector<Channel> channels(channel_extents(p).channels);
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    const ChannelWalk in{p, c};
+    channels[c].r = rstd_of(in);
+    channels[c].m = in.count();
+  }
+  p.op == Op::kElemtBackward ? take_given_sums(p, channels) : compute_sums(p, arithmetic, channels);
+  for (std::size_t c = 0; c < channels.size(); ++c) set_map({p, c}, arithmetic, channels[c]);
+  share(p, channels, &Channel::exact_dx);
   Outputs out;
-  const std::size_t channels = channel_extents(p).channels;
-  for (std::size_t c = 0; c < channels; ++c) run_channel(Channel<A>{{p, c}}, out);
+  for (std::size_t c = 0; c < channels.size(); ++c) store_channel({p, c}, channels[c], out);
   return out;
 }
-
-template Outputs batch_norm_model<float>(const Problem&);
-template Outputs batch_norm_model<double>(const Problem&);
 
 }  // namespace ops_test

@@ -2,8 +2,8 @@
 // y = (x - mean)*(s*w) + b in A, where f64 also takes off what rounding left of the mean.
 // GatherStats: one device after the other, in f64.
 #include "ops/channel_walk.h"
+#include "ops/forward_tree.h"
 #include "ops/model.h"
-#include "ops/tree.h"
 
 namespace ops_test {
 namespace {
@@ -16,11 +16,11 @@ struct Statistics {
 Statistics computed(const ChannelWalk& in) {
   const auto x = [&](std::size_t n, std::size_t l) { return in.p.value[kX][in.index(n, l)]; };
   Statistics out;
-  const double sum = tree_sum<double>(in.count_n, in.count_l, x);
+  const double sum = forward_sum(in.count_n, in.count_l, x);
   out.mean = sum / in.count();
   const double rest = std::fma(-in.count(), out.mean, sum) / in.count();
   if (std::isfinite(rest)) out.rest = rest;
-  out.squares = tree_sum<double>(in.count_n, in.count_l, [&](auto n, auto l) {
+  out.squares = forward_sum(in.count_n, in.count_l, [&](auto n, auto l) {
     const double centred = x(n, l) - out.mean;
     return centred * centred;
   });

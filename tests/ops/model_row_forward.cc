@@ -1,8 +1,8 @@
 // Statistics on the f64 tree for every data type: mean = sum(x)/D, then squares of x - mean;
 // y = (x - mean)*s*w + b in A, or in f64 where s leaves the range of f32; f64 also takes off what
 // rounding left of the mean. RMSNorm has neither mean nor b.
+#include "ops/forward_tree.h"
 #include "ops/model.h"
-#include "ops/tree.h"
 
 namespace ops_test {
 namespace {
@@ -18,12 +18,12 @@ struct Row {
   void compute() {
     const auto n = static_cast<double>(columns);
     if (centres) {
-      const double sum = tree_sum<double>(1, columns, [&](auto, auto d) { return x(d); });
+      const double sum = forward_sum(1, columns, [&](auto, auto d) { return x(d); });
       mean = sum / n;
       rest = std::fma(-n, mean, sum) / n;
       if (!std::isfinite(rest)) rest = 0;
     }
-    const double squares = tree_sum<double>(1, columns, [&](auto, auto d) {
+    const double squares = forward_sum(1, columns, [&](auto, auto d) {
       const double centred = centres ? x(d) - mean : x(d);
       return centred * centred;
     });

@@ -27,6 +27,7 @@ bool is_row_norm(Op op) {
   return op == Op::kLayerNorm || op == Op::kRmsNorm || is_row_forward(op);
 }
 bool is_channel_norm(Op op) { return !is_row_norm(op) && op != Op::kGatherStats; }
+bool is_backward(Op op) { return op <= Op::kElemtBackward; }
 
 const char* name(Op op) {
   constexpr const char* kNames[] = {

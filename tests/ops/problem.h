@@ -35,6 +35,7 @@ inline constexpr Format kDataFormats[] = {Format::kF32, Format::kF16, Format::kB
 bool is_row_norm(Op op);
 bool is_row_forward(Op op);
 bool is_channel_norm(Op op);
+bool is_backward(Op op);  // and so has two arithmetics
 
 // Up to kRunningVar outputs, from kRunningMean on inputs: the running statistics are both. What
 // several operators call by one name has one slot as an output, another one as an input.

@@ -11,5 +11,6 @@ int main() {
   normgrad::Plan plan;
   const bool failed = make_plan(problem, &plan) != normgrad::Status::kOk;
   std::printf("isa %d threads %d\n", static_cast<int>(normgrad::isa()), normgrad::threads());
+  std::printf("arithmetic %d\n", static_cast<int>(normgrad::arithmetic()));
   return failed ? 0 : 1;
 }

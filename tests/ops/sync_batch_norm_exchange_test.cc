@@ -49,6 +49,13 @@ struct Check {
   const Problem& batch;
   SyncOptions options;
 
+  // Forward and backward outputs are computed in arithmetics of their own.
+  reference::Rule rule(SyncRank& rank, Slot slot, Output which) const {
+    const bool backward = slot == kDx || slot == kDw || slot == kDb;
+    return {backward ? reference::Arithmetic::kFast : reference::Arithmetic::kForward, which,
+            rank.format(slot), batch.tensor[kX].format};
+  }
+
   // Elements [offset, offset + size) of what is expected. further: of T, besides the bound.
   void output(SyncRank& rank, Slot slot, const Expected& expected, std::size_t offset, Output which,
               double further = 0) const {
@@ -56,9 +63,9 @@ struct Check {
     ASSERT_LE(offset + got.size(), expected.value.size()) << name(slot);
     for (std::size_t i = 0; i < got.size(); ++i) {
       const Quad T = expected.scale[offset + i];
-      const reference::Verdict verdict = reference::within_bound(
-          got[i], expected.value[offset + i], T, rank.format(slot), batch.tensor[kX].format, which,
-          expected.slack[offset + i] + Quad{further} * T);
+      const reference::Verdict verdict =
+          reference::within_bound(got[i], expected.value[offset + i], T, rule(rank, slot, which),
+                                  expected.slack[offset + i] + Quad{further} * T);
       ASSERT_TRUE(verdict.pass) << name(slot) << "[" << offset + i << "]: got " << got[i]
                                 << ", expected " << static_cast<double>(expected.value[offset + i])
                                 << ", error " << verdict.error << ", allowed " << verdict.allowance;
@@ -125,10 +132,9 @@ struct Check {
     const Values got = rank.values(slot);
     for (std::size_t c = 0; c < got.size(); ++c) {
       sum.value[c] += got[c];
-      sum.allowance[c] +=
-          reference::within_bound(got[c], part.value[c], part.scale[c], rank.format(slot),
-                                  batch.tensor[kX].format, Output::kSum)
-              .allowance;
+      sum.allowance[c] += reference::within_bound(got[c], part.value[c], part.scale[c],
+                                                  rule(rank, slot, Output::kSum))
+                              .allowance;
     }
   }
   static void expect_sum(const Sum& sum, const Expected& whole, const char* what) {

@@ -4,6 +4,7 @@
 
 #include "ops/examples.h"
 #include "ops/expectations.h"
+#include "ops/layouts.h"
 
 namespace ops_test {
 namespace {
@@ -32,18 +33,20 @@ Problem part(const Problem& whole, std::size_t begin, std::size_t end) {
   return out;
 }
 
-// 1/2 ulp for the store, 2^-22*T for what f32 in between costs.
+// 1/2 ulp for the store, 2^-22*T for what f32 in between costs, c*T for the arithmetic.
 void expect_close(const Values& got, Format format, const Expected& exact, std::size_t offset,
-                  const char* what) {
+                  const char* what, double c = 0) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     const Quad r = exact.value[offset + i];
-    const Quad allowance = Quad{reference::ulp(r, format)} / 2 + 0x1p-22 * exact.scale[offset + i];
+    const Quad allowance =
+        Quad{reference::ulp(r, format)} / 2 + Quad{0x1p-22 + c} * exact.scale[offset + i];
     EXPECT_LE(static_cast<double>(reference::magnitude(got[i] - r)), static_cast<double>(allowance))
         << what << "[" << offset + i << "]";
   }
 }
 
-void expect_gradient_of_the_whole(Format data, std::int64_t channels, std::int64_t length) {
+void expect_gradient_of_the_whole(Format data, std::int64_t channels, std::int64_t length,
+                                  Arithmetic arithmetic) {
   const Problem whole = example(Form::kBatchNormTraining, data, {7, channels, length});
   const Expected exact = reference_gradients(whole).dx;
   Values sums[2];
@@ -54,7 +57,7 @@ void expect_gradient_of_the_whole(Format data, std::int64_t channels, std::int64
     p.tensor[kDx] = p.tensor[kDw] = p.tensor[kDb] = {};
     for (const Slot slot : {kSumDy, kSumDyXmu})
       p.tensor[slot] = contiguous(Format::kF32, {channels});
-    const Outputs out = run(p);
+    const Outputs out = run(p, arithmetic);
     for (const Slot slot : {kSumDy, kSumDyXmu}) {
       Values& sum = sums[slot == kSumDyXmu];
       sum.resize(static_cast<std::size_t>(channels));
@@ -73,15 +76,18 @@ void expect_gradient_of_the_whole(Format data, std::int64_t channels, std::int64
     }
     p.tensor[kCounts] = contiguous(Format::kI32, {2});
     p.value[kCounts] = {static_cast<double>(3 * length), static_cast<double>(4 * length)};
-    expect_close(values(p, run(p), kDx), data, exact,
-                 cuts[half] * static_cast<std::size_t>(channels * length), "dx");
+    expect_close(values(p, run(p, arithmetic), kDx), data, exact,
+                 cuts[half] * static_cast<std::size_t>(channels * length), "dx",
+                 arithmetic == Arithmetic::kFast ? 0x1p-19 : 0x1p-40);
   }
 }
 
 TEST_P(SyncBatchNorm, TwoHalvesHaveTheGradientOfTheWhole) {
-  expect_gradient_of_the_whole(data(), 5, 45);
-  expect_gradient_of_the_whole(data(), 40, 1);
-  expect_gradient_of_the_whole(data(), 3, 5000);
+  for (const Arithmetic arithmetic : kArithmetics) {
+    expect_gradient_of_the_whole(data(), 5, 45, arithmetic);
+    expect_gradient_of_the_whole(data(), 40, 1, arithmetic);
+    expect_gradient_of_the_whole(data(), 3, 5000, arithmetic);
+  }
 }
 
 TEST_P(SyncBatchNorm, TwoHalvesHaveTheStatisticsOfTheWhole) {
@@ -111,42 +117,50 @@ TEST_P(SyncBatchNorm, TwoHalvesHaveTheStatisticsOfTheWhole) {
 }
 
 // The reduce half is the backward without dx, to the bit; its sums are db and what dw is made of.
+void expect_sums_of_the_backward(const Problem& backward, Arithmetic arithmetic) {
+  const Outputs expected = run(backward, arithmetic);
+  for (const bool with_dx : {false, true}) {
+    Problem p = backward;
+    p.op = Op::kBatchNormSums;
+    if (!with_dx) p.tensor[kDx] = {};
+    p.tensor[kSumDy] = p.tensor[kDb];
+    p.tensor[kSumDyXmu] = contiguous(Format::kF64, p.tensor[kDw].shape);
+    const Outputs got = run(p, arithmetic);
+    EXPECT_EQ(got.bits[kDw], expected.bits[kDw]);
+    EXPECT_EQ(got.bits[kDb], expected.bits[kDb]);
+    EXPECT_EQ(got.bits[kSumDy], expected.bits[kDb]);
+    EXPECT_EQ(got.bits[kDx], with_dx ? expected.bits[kDx] : Bits{});
+    for (std::size_t c = 0; c < got.bits[kDw].size(); ++c) {
+      const double dw = p.value[kRstd][c] * values(p, got, kSumDyXmu)[c];
+      EXPECT_EQ(encode(p.tensor[kDw].format, dw), got.bits[kDw][c]) << c;
+    }
+  }
+}
+
 TEST_P(SyncBatchNorm, SumsAreThoseOfTheBackward) {
   for (const std::vector<std::int64_t>& shape :
        std::vector<std::vector<std::int64_t>>{{6, 7, 45}, {3, 2, 9000}, {700, 40, 3}, {1, 1}}) {
-    const Problem backward = example(Form::kBatchNormTraining, data(), shape);
-    const Outputs expected = run(backward);
-    for (const bool with_dx : {false, true}) {
-      Problem p = backward;
-      p.op = Op::kBatchNormSums;
-      if (!with_dx) p.tensor[kDx] = {};
-      p.tensor[kSumDy] = p.tensor[kDb];
-      p.tensor[kSumDyXmu] = contiguous(Format::kF64, {shape[1]});
-      const Outputs got = run(p);
-      EXPECT_EQ(got.bits[kDw], expected.bits[kDw]);
-      EXPECT_EQ(got.bits[kDb], expected.bits[kDb]);
-      EXPECT_EQ(got.bits[kSumDy], expected.bits[kDb]);
-      EXPECT_EQ(got.bits[kDx], with_dx ? expected.bits[kDx] : Bits{});
-      for (std::size_t c = 0; c < got.bits[kDw].size(); ++c) {
-        const double dw = p.value[kRstd][c] * values(p, got, kSumDyXmu)[c];
-        EXPECT_EQ(encode(p.tensor[kDw].format, dw), got.bits[kDw][c]) << c;
-      }
-    }
+    Problem p = example(Form::kBatchNormTraining, data(), shape);
+    for (const Arithmetic arithmetic : kArithmetics) expect_sums_of_the_backward(p, arithmetic);
+    for (const Slot slot : {kDx, kDy, kX}) p.tensor[slot] = channels_last(data(), shape, 1);
+    for (const Arithmetic arithmetic : kArithmetics) expect_sums_of_the_backward(p, arithmetic);
   }
 }
 
 // With its own sums and count, unrounded, the second half is the backward, to the bit.
 TEST_P(SyncBatchNorm, SecondHalfOfOneDeviceIsTheBackward) {
-  Problem backward = example(Form::kBatchNormSums, data(), {6, 7, 45});
-  for (const Slot slot : {kSumDy, kSumDyXmu}) backward.tensor[slot].format = Format::kF64;
-  const Outputs expected = run(backward);
-  Problem p = layout(Form::kElemtBackward, data(), {6, 7, 45});
-  for (const Slot slot : {kDy, kX, kW, kMean, kRstd}) p.value[slot] = backward.value[slot];
-  for (const Slot slot : {kSumDyGiven, kSumDyXmuGiven}) p.tensor[slot].format = Format::kF64;
-  p.value[kSumDyGiven] = values(backward, expected, kSumDy);
-  p.value[kSumDyXmuGiven] = values(backward, expected, kSumDyXmu);
-  p.value[kCounts] = {100, 6 * 45 - 100};
-  EXPECT_EQ(run(p).bits[kDx], expected.bits[kDx]);
+  for (const Arithmetic arithmetic : kArithmetics) {
+    Problem backward = example(Form::kBatchNormSums, data(), {6, 7, 45});
+    for (const Slot slot : {kSumDy, kSumDyXmu}) backward.tensor[slot].format = Format::kF64;
+    const Outputs expected = run(backward, arithmetic);
+    Problem p = layout(Form::kElemtBackward, data(), {6, 7, 45});
+    for (const Slot slot : {kDy, kX, kW, kMean, kRstd}) p.value[slot] = backward.value[slot];
+    for (const Slot slot : {kSumDyGiven, kSumDyXmuGiven}) p.tensor[slot].format = Format::kF64;
+    p.value[kSumDyGiven] = values(backward, expected, kSumDy);
+    p.value[kSumDyXmuGiven] = values(backward, expected, kSumDyXmu);
+    p.value[kCounts] = {100, 6 * 45 - 100};
+    EXPECT_EQ(run(p, arithmetic).bits[kDx], expected.bits[kDx]) << name(arithmetic);
+  }
 }
 
 TEST_P(SyncBatchNorm, CountsOfAnyDtypeAndRankCount) {

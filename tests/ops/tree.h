@@ -1,20 +1,31 @@
-// The accumulation tree of docs/architecture.md, written for reading: one addition after the other,
-// in the order that every path of the library must reproduce. A: the type of the arithmetic, double
-// for f32 data, float for 16-bit data.
+// The additions of the backward operators in their one order (docs/architecture.md), written for reading: one after the
+// other, as every path of the library must reproduce them. In fast arithmetic short chains are f32, all above is f64; in
+// exact arithmetic everything is f64.
 #ifndef TESTS_OPS_TREE_H
 #define TESTS_OPS_TREE_H
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
-#include <type_traits>
 #include <vector>
+
+#include "normgrad/settings.h"
+#include "reference/number_format.h"
 
 namespace ops_test {
 
-inline constexpr std::size_t kLanes = 16;
-inline constexpr std::size_t kChunk = 4096;
-inline constexpr std::size_t kChain = 8;  // additions in f32 before the sum goes to f64
-inline constexpr std::size_t kRunRows = 256;
+using normgrad::Arithmetic;
+
+// Numbers of either arithmetic are held in doubles; those of fast are f32.
+inline double product(Arithmetic arithmetic, double a, double b) {
+  if (arithmetic == Arithmetic::kExact) return a * b;
+  return static_cast<float>(a) * static_cast<float>(b);
+}
+// a*b + c: in fast one rounding, in exact two.
+inline double multiply_add(Arithmetic arithmetic, double a, double b, double c) {
+  if (arithmetic == Arithmetic::kExact) return a * b + c;
+  return std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
+}
 
 // p[i] += p[i + s], s = 1, 2, 4, ...
 inline double fold(std::vector<double> p) {
@@ -24,72 +35,120 @@ inline double fold(std::vector<double> p) {
   return p.empty() ? 0 : p[0];
 }
 
-// Adds terms of type A to a double: each by itself (double), or up to 8 at a time, summed in float
-// from +0.
-template <class A>
-struct Accumulator {
-  double sum = 0;
-  A chain = 0;
-
-  void add(A term) { std::is_same_v<A, double> ? void(sum += term) : void(chain += term); }
-  void flush() { sum += chain, chain = 0; }
+struct Range {
+  std::size_t begin, end;
 };
 
-template <class A, class Term>
-double sum_chunk(std::size_t n0, std::size_t n1, std::size_t l0, std::size_t l1, const Term& term) {
-  Accumulator<A> lane[kLanes];
-  std::size_t steps = 0;
-  for (std::size_t n = n0; n < n1; ++n) {
-    for (std::size_t l = l0; l < l1; l += kLanes) {
-      for (std::size_t j = 0; j < kLanes && l + j < l1; ++j) lane[j].add(term(n, l + j));
-      if (++steps % kChain == 0) std::for_each(lane, lane + kLanes, [](auto& a) { a.flush(); });
-    }
+// [0, count) in parts of `size`, the last one shorter.
+inline std::vector<Range> parts_of(std::size_t count, std::size_t size) {
+  std::vector<Range> out;
+  for (std::size_t begin = 0; begin < count; begin += size) {
+    out.push_back({begin, std::min(count, begin + size)});
   }
-  std::for_each(lane, lane + kLanes, [](auto& a) { a.flush(); });
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) lane[j].sum += lane[j + half].sum;
-  }
-  return lane[0].sum;
+  return out;
 }
 
-// The sum of term(n, l) over count_n x count_l.
-template <class A, class Term>
-double tree_sum(std::size_t count_n, std::size_t count_l, const Term& term) {
-  if (count_n == 0 || count_l == 0) return 0;
-  const std::size_t chunk_l = std::min(count_l, kChunk);
-  const std::size_t chunk_n = std::max<std::size_t>(1, kChunk / count_l);
-  std::vector<double> chunks;
-  for (std::size_t n = 0; n < count_n; n += chunk_n) {
-    for (std::size_t l = 0; l < count_l; l += chunk_l) {
-      chunks.push_back(
-          sum_chunk<A>(n, std::min(n + chunk_n, count_n), l, std::min(l + chunk_l, count_l), term));
-    }
+// A channel, count_n x count_l elements, in chunks of about 4096: part of one n, or several whole ones.
+struct Chunk {
+  Range n, l;
+};
+inline std::vector<Chunk> chunks_of(std::size_t count_n, std::size_t count_l) {
+  constexpr std::size_t kChunk = 4096;
+  std::vector<Chunk> out;
+  if (count_l == 0) return out;
+  for (const Range n : parts_of(count_n, std::max<std::size_t>(1, kChunk / count_l))) {
+    for (const Range l : parts_of(count_l, std::min(count_l, kChunk))) out.push_back({n, l});
   }
-  return fold(chunks);
+  return out;
 }
 
-// The sum of term(row) down a column. wide(group): the rows of this aligned group of 8 are added
-// one by one in f64, by wide_term(row).
-template <class A, class Term, class Wide, class WideTerm>
-double column_sum(std::size_t rows, const Term& term, const Wide& wide, const WideTerm& wide_term) {
-  const std::size_t share = (rows + 63) / 64;
-  const std::size_t block_rows = std::max<std::size_t>(64, (share + 63) / 64 * 64);
-  std::vector<double> blocks;
-  for (std::size_t begin = 0; begin < rows; begin += block_rows) {
-    const std::size_t end = std::min(rows, begin + block_rows);
-    double block = 0;
-    for (std::size_t run = begin; run < end; run += kRunRows) {
-      Accumulator<A> column;
-      for (std::size_t row = run; row < std::min(end, run + kRunRows); ++row) {
-        wide(row / kChain) ? void(column.sum += wide_term(row)) : column.add(term(row));
-        if ((row - begin) % kChain == kChain - 1) column.flush();
+// a*b. A plain term has b = 1: a*1 + c, fused or not, has the one rounding of a + c.
+struct Term {
+  double a, b = 1;
+};
+
+// A sum along memory, in eight f64 totals.
+class Totals {
+ public:
+  Totals(Arithmetic arithmetic, reference::Format data) : arithmetic_(arithmetic), data_(data) {}
+
+  // Adds term(0), ..., term(count - 1).
+  template <class TermAt>
+  void add_piece(std::size_t count, const TermAt& term) {
+    if (arithmetic_ == Arithmetic::kFast) return add_chains(count, term);
+    for (std::size_t i = 0; i < count; ++i) {
+      total_[i % 8] = multiply_add(arithmetic_, term(i).a, term(i).b, total_[i % 8]);
+    }
+  }
+
+  double sum() const {
+    double t[4], u[2];
+    for (int j = 0; j < 4; ++j) t[j] = total_[j] + total_[j + 4];
+    for (int j = 0; j < 2; ++j) u[j] = t[j] + t[j + 2];
+    return u[0] + u[1];
+  }
+
+ private:
+  // 8 steps of 32 lanes make chains of 8, which are folded in f32 to eight numbers.
+  template <class TermAt>
+  void add_chains(std::size_t count, const TermAt& term) {
+    for (const Range chunk : parts_of(count, 256)) {
+      float lane[32] = {};
+      for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
+        const Term t = term(i);
+        float& chain = lane[lane_of(i % 32)];
+        chain = std::fma(static_cast<float>(t.a), static_cast<float>(t.b), chain);
       }
-      column.flush();
-      block += column.sum;
+      for (int j = 0; j < 8; ++j) {
+        const float eighth = (lane[j] + lane[j + 16]) + (lane[j + 8] + lane[j + 24]);
+        total_[j] += static_cast<double>(eighth);
+      }
     }
-    blocks.push_back(block);
   }
-  return fold(blocks);
+  // bf16 is unpacked in groups of four: even groups to the first 16 lanes, odd ones to the others.
+  std::size_t lane_of(std::size_t i) const {
+    if (data_ != reference::Format::kBF16) return i;
+    const std::size_t group = i / 4;
+    return group % 2 * 16 + group / 2 * 4 + i % 4;
+  }
+
+  Arithmetic arithmetic_;
+  reference::Format data_;
+  double total_[8] = {};
+};
+
+// Rows in blocks, each cut into groups whose terms are one chain down a column.
+using Block = std::vector<Range>;
+inline constexpr std::size_t kGroupRows = 8;
+
+inline std::size_t whole_groups(std::size_t rows) {
+  return (rows + kGroupRows - 1) / kGroupRows * kGroupRows;
+}
+// At most 64 blocks, of 32 rows at least.
+inline std::size_t block_rows_of(std::size_t rows) {
+  return std::min<std::size_t>(32768, std::max<std::size_t>(32, whole_groups((rows + 63) / 64)));
+}
+inline std::vector<Block> row_blocks(std::size_t rows, std::size_t block_rows) {
+  std::vector<Block> out;
+  for (const Range block : parts_of(rows, block_rows)) {
+    out.emplace_back();
+    for (const Range group : parts_of(block.end - block.begin, kGroupRows)) {
+      out.back().push_back({block.begin + group.begin, block.begin + group.end});
+    }
+  }
+  return out;
+}
+
+// A sum down a column. add(rows, sum) adds a group of rows to its block's f64 sum.
+template <class Add>
+double column_sum(const std::vector<Block>& blocks, const Add& add) {
+  std::vector<double> sums;
+  for (const Block& block : blocks) {
+    double sum = 0;
+    for (const Range rows : block) add(rows, sum);
+    sums.push_back(sum);
+  }
+  return fold(sums);
 }
 
 }  // namespace ops_test

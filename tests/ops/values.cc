@@ -47,6 +47,12 @@ double scaled(Format data, Scale scale, Random& random) {
   }
 }
 
+// Of f16 too, and such that x - mean, x_hat and rstd are within 1e+-5 as well.
+double moderately_scaled(Scale scale, Random& random) {
+  const double value = random.away_from_zero();
+  return scale == Scale::kMiddle ? value : value * (scale == Scale::kTop ? 2e4 : 5e-5);
+}
+
 double subnormal(Format data, Random& random) {
   const reference::FormatFacts& f = facts(data);
   return std::ldexp(random.uniform(), f.min_exponent);
@@ -54,7 +60,7 @@ double subnormal(Format data, Random& random) {
 
 double tail(Random& random) {
   const int exponent = static_cast<int>(std::floor(3 * random.normal()));
-  return std::ldexp(random.normal(), std::clamp(exponent, -10, 10));
+  return std::ldexp(random.away_from_zero(), std::clamp(exponent, -10, 10));
 }
 
 struct Generator {
@@ -68,6 +74,14 @@ struct Generator {
   Scale w_scale = random.pick({Scale::kMiddle, Scale::kTop, Scale::kBottom});
   std::uint64_t key = random.next();
   std::size_t zero_what = random.below(3);
+
+  // Of x in a group, or of dy. f16 has no numbers so large: its statistics leave the range (stretch_statistics).
+  double group_factor(std::size_t group, std::uint64_t salt) const {
+    Random of_group(key + salt + group * 65536);
+    const double factor = of_group.pick({1.0, 1.0, 1.0, 1e33, 1e-33});
+    return data == Format::kF16 ? 1 : factor;
+  }
+  double outlier() { return 3e4 * random.away_from_zero(); }
 
   double dy(std::size_t i) {
     const Place at = groups.place(i);
@@ -84,6 +98,12 @@ struct Generator {
         return scaled(data, dy_scale, random);
       case DataClass::kSubnormal:
         return zero_what != 0 ? subnormal(data, random) : random.normal();
+      case DataClass::kScaled:
+        return moderately_scaled(dy_scale, random);
+      case DataClass::kOutliers:
+        return at.rank == 0 && zero_what != 0 ? outlier() : random.normal();
+      case DataClass::kMixedGroups:
+        return random.normal() * group_factor(at.group, 1);
       case DataClass::kOneHot:
         return 0;
       case DataClass::kZeros:
@@ -93,6 +113,7 @@ struct Generator {
     }
   }
   double x(std::size_t i) {
+    const Place at = groups.place(i);
     switch (data_class) {
       case DataClass::kOffset100:
         return 100 + random.normal();
@@ -105,7 +126,13 @@ struct Generator {
       case DataClass::kSubnormal:
         return zero_what != 1 ? subnormal(data, random) : random.normal();
       case DataClass::kConstantGroup:
-        return Random(key + groups.place(i).group).normal();
+        return Random(key + at.group).normal();
+      case DataClass::kScaled:
+        return moderately_scaled(x_scale, random);
+      case DataClass::kOutliers:
+        return at.rank == 0 && zero_what != 1 ? outlier() : random.normal();
+      case DataClass::kMixedGroups:
+        return random.normal() * group_factor(at.group, 2);
       case DataClass::kZeros:
         return zero_what != 1 ? 0 : random.normal();
       default:
@@ -113,8 +140,9 @@ struct Generator {
     }
   }
   double w() {
-    return data_class == DataClass::kExtreme ? scaled(data, w_scale, random)
-                                             : 1 + random.normal() / 4;
+    if (data_class == DataClass::kExtreme) return scaled(data, w_scale, random);
+    if (data_class == DataClass::kScaled) return moderately_scaled(w_scale, random);
+    return 1 + random.normal() / 4;
   }
 };
 
@@ -161,9 +189,8 @@ double standardized(double x, double mean, double sigma) {
 // nothing.)
 void poke(Problem& p, Random& random, double value) {
   const Slot x = p.has(kX) ? kX : kXHat, dy = p.big_input();
-  const Slot slot =
-      p.has(kW) && p.has(kDy) && is_row_norm(p.op) ? random.pick({dy, x, kW})
-                                                   : random.pick({dy, x});
+  const Slot slot = p.has(kW) && p.has(kDy) && is_row_norm(p.op) ? random.pick({dy, x, kW})
+                                                                 : random.pick({dy, x});
   Values& values = p.value[slot];
   if (!values.empty()) values[random.below(values.size())] = value;
 }
@@ -178,6 +205,17 @@ void break_statistic(Problem& p, Random& random) {
     const double zero = zero_sigma_is_clear(p) ? 0.0 : 1.0;
     p.value[slot][random.below(p.value[slot].size())] =
         random.pick({zero, -1.0, HUGE_VAL, std::nan("")});
+  }
+}
+
+// Some rstd and sigma beyond 1e+-30, as their formats have it.
+void stretch_statistics(Problem& p, Random& random) {
+  for (const Slot slot : {kRstd, kSigma}) {
+    if (!p.has(slot) || p.tensor[slot].format == Format::kF16) continue;
+    for (double& value : p.value[slot]) {
+      const double stretched = value * random.pick({1.0, 1.0, 1.0, 1e33, 1e-33});
+      if (stretched > 1e-37 && stretched < 1e37) value = stretched;
+    }
   }
 }
 
@@ -205,6 +243,7 @@ void fill_norm(Problem& p, DataClass data_class, Random& random) {
   if (p.has(kB)) p.value[kB].resize(element_count(p.tensor[kB]));
   for (double& b : p.value[kB]) b = generator.w() - 1;
   fill_running(p, random);
+  if (data_class == DataClass::kMixedGroups) stretch_statistics(p, random);
   if (p.op == Op::kElemtBackward) fill_sums(p, data_class == DataClass::kUnrelated, random);
 
   if (data_class == DataClass::kOneHot && count > 0 && p.has(kDy))
@@ -219,9 +258,10 @@ void fill_norm(Problem& p, DataClass data_class, Random& random) {
 
 const char* name(DataClass data_class) {
   constexpr const char* kNames[] = {
-      "normal",         "offset 100", "offset 10000",        "cancelling", "tails",
-      "extreme",        "subnormal",  "constant group",      "one-hot",    "special",
-      "bad statistics", "zeros",      "unrelated statistics"};
+      "normal",         "offset 100", "offset 10000",         "cancelling", "tails",
+      "extreme",        "subnormal",  "constant group",       "one-hot",    "special",
+      "bad statistics", "zeros",      "unrelated statistics", "scaled",     "outliers",
+      "mixed groups"};
   return kNames[static_cast<int>(data_class)];
 }
 

@@ -2,15 +2,20 @@
 // bounds everything before it. T is the sum of the magnitudes of the terms that make up r, so a
 // relative error e of each term moves the result by at most e*T.
 //
-// f32 data, c = 2^-40. Everything is f64, u = 2^-53: a term has at most 4 roundings, a tree of 6e7
-// rows at most 2^12 additions in sequence (256 rows in a run, up to 2^12 runs in a block, 6 folds),
-// the map to dx some 8 more: below 2^13*u.
+// exact, c = 2^-40 for every data type. Everything is f64, u = 2^-53: a term has at most 4 roundings, no chain of
+// additions has more than 2^12 terms, the map to dx has some 8 roundings more: below 2^13*u.
 //
-// 16-bit data. Terms and chains of 8 additions are f32, u = 2^-24: at most 3 roundings in a term
-// and 7 in a chain, all above in f64: 10*u < 2^-20 = 16*u for sums. An element of dx takes 2
-// roundings in its term, 2 in each of the two coefficients' products, 2 subtractions and one
-// factor, besides the sums' own error through the coefficients: below 2^-19. An element of y takes
-// fewer. Forward statistics of 16-bit data are f64 throughout: c = 2^-40.
+// fast, every data type. Elements and chains of 8 are f32, u = 2^-24; all above is f64 and stays below 2^-32. Roundings
+// between the stored elements and the result, at most:
+//   a sum along memory   dy*w 1, x - mean 2 (high part, low part), chain 8, folds of lanes 2             13
+//   a sum down columns   x - mean 2, r 1, dy*r 1, chain 8                                                12
+//   dw of RMSNorm        r 1, dy*r 1, chain 8, and half of the 10 in the sum of squares under the root   15
+//   dx: the term of B    the sum 13, B 1, x - mean 2, the outer sum 1                                    17
+//   dx of RMSNorm        the sum 11, r^3 15, B 1, the outer sum 1                                        28
+// So c = 2^-20 = 16*u for sums, and 2^-19 = 32*u for elements.
+//
+// forward. f32 data is computed in f64, c = 2^-40. y of 16-bit data is f32, with fewer roundings than dx: 2^-19. Forward
+// statistics are f64 for every data type: 2^-40.
 //
 // Overflow: round-to-nearest goes to infinity from max + 1/2 ulp(max) on. Within 1/2 ulp of that
 // point (the rounding) plus c*T (the arithmetic), max and infinity are both right.
@@ -21,9 +26,12 @@
 namespace reference {
 namespace {
 
-double relative_error(Format data, Output which) {
-  if (data == Format::kF32 || which == Output::kStatistic) return std::ldexp(1.0, -40);
-  return std::ldexp(1.0, which == Output::kElement ? -19 : -20);
+double relative_error(const Rule& rule) {
+  constexpr double kF64 = 0x1p-40, kF32 = 0x1p-20;
+  if (rule.arithmetic == Arithmetic::kExact) return kF64;
+  const bool f64_forward = rule.data == Format::kF32 || rule.which == Output::kStatistic;
+  if (rule.arithmetic == Arithmetic::kForward && f64_forward) return kF64;
+  return rule.which == Output::kElement ? 2 * kF32 : kF32;
 }
 
 bool same_class(double y, Quad r) {
@@ -44,11 +52,11 @@ double ulp(Quad r, Format format) {
   return std::ldexp(1.0, exponent - f.precision + 1);
 }
 
-Verdict within_bound(double y, Quad r, Quad T, Format output, Format data, Output which,
-                     Quad further) {
-  if (!is_finite(r)) return {same_class(y, r), 0, 0};
+Verdict within_bound(double y, Quad r, Quad T, const Rule& rule, Quad further) {
+  const Format output = rule.output;
+  if (!is_finite(r)) return {rule.classes_count ? same_class(y, r) : !std::isfinite(y), 0, 0};
   if (std::isnan(y)) return {};
-  const Quad max = largest(output), slack = Quad{relative_error(data, which)} * T + further;
+  const Quad max = largest(output), slack = Quad{relative_error(rule)} * T + further;
   const Quad towards_y = y > 0 ? r : -r;  // T may be so large that the sign of r is open
   if (std::isinf(y)) return {towards_y > max - slack, 0, 0};
   if (magnitude(y) == max && towards_y > max) {

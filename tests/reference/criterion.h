@@ -11,6 +11,18 @@ namespace reference {
 // or forward statistics, which are f64 whatever the data.
 enum class Output { kElement, kSum, kStatistic };
 
+// How an operator computes: backward in one of two ways (normgrad::Arithmetic), forward in a way of its own.
+enum class Arithmetic { kFast, kExact, kForward };
+
+struct Rule {
+  Arithmetic arithmetic;
+  Output which;
+  Format output;  // that the element is stored in
+  Format data;    // of dy and x
+  // Results that are not finite must be of one class (NaN, Inf, -Inf). Not so in fast with infinite statistics.
+  bool classes_count = true;
+};
+
 struct Verdict {
   bool pass = false;
   double error = 0;      // |y - r|; 0 where classes, not distances, are compared
@@ -19,10 +31,9 @@ struct Verdict {
   double used() const { return allowance > 0 ? error / allowance : 0; }
 };
 
-// y: the element as stored. r: the exact result. T: its scale (gradients.h). data: the format of dy
-// and x. further: what else is allowed (Expected::slack).
-Verdict within_bound(double y, Quad r, Quad T, Format output, Format data, Output which,
-                     Quad further = 0);
+// y: the element as stored. r: the exact result. T: its scale (gradients.h). further: what else is allowed
+// (Expected::slack).
+Verdict within_bound(double y, Quad r, Quad T, const Rule& rule, Quad further = 0);
 
 // 2^(max(floor(log2 |r|), emin) - p + 1), r finite.
 double ulp(Quad r, Format format);

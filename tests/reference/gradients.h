@@ -22,12 +22,14 @@ struct Expected {
   void add(std::size_t i, Quad term) { value[i] += term, scale[i] += magnitude(term); }
 };
 
-// Of the non-zero, finite magnitudes seen: 16-bit data is promised its bound within a range.
+// Of the non-zero, finite magnitudes seen: f32 arithmetic promises its bound within a range.
 struct Magnitudes {
   double smallest = HUGE_VAL, largest = 0;
+  bool infinite = false;  // whether one was
 
   void note(Quad value) {
     const double size = static_cast<double>(magnitude(value));
+    infinite = infinite || std::isinf(size);
     if (size == 0 || !std::isfinite(size)) return;
     smallest = size < smallest ? size : smallest;
     largest = size > largest ? size : largest;

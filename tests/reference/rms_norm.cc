@@ -1,5 +1,6 @@
-// r = 1/sqrt(mean(x^2)) unless given;  a = dy*w;  c = r*sum(a*x)/D;  dx = r*(a - x*(r*c));  dw =
-// sum((dy*x)*r). Nothing was centred, so only the component of a along x_hat = x*r is removed.
+// r = 1/sqrt(mean(x^2)) unless given;  a = dy*w;  x_hat = x*r;  dx = r*(a - x_hat*mean(a*x_hat));  dw = sum(dy*x_hat).
+// Nothing was centred, so only the component of a along x_hat is removed. The order of evaluation decides the class of a
+// non-finite result.
 #include "reference/gradients.h"
 
 namespace reference {
@@ -17,21 +18,20 @@ void backward_row(const RowNorm& in, std::size_t row, Gradients& out) {
   const Quad r = in.rstd.empty() ? own_rstd(x, n) : Quad{in.rstd[row]};
   const Quad count = static_cast<double>(n);
   out.rstd.note(r);
-  std::vector<Quad> a(n);
-  Quad sum_ax = 0, size_ax = 0;
+  std::vector<Quad> a(n), x_hat(n);
+  Quad sum = 0, size = 0;  // of a*x_hat
   for (std::size_t d = 0; d < n; ++d) {
     const Quad w = in.w.empty() ? 1 : in.w[d];
     a[d] = dy[d] * w;
-    sum_ax += a[d] * x[d];
-    size_ax += magnitude(a[d] * x[d]);
-    for (const Quad value : {Quad{dy[d]}, w, Quad{x[d]}, x[d] * r}) out.seen.note(value);
+    x_hat[d] = x[d] * r;
+    sum += a[d] * x_hat[d];
+    size += magnitude(a[d] * x_hat[d]);
+    for (const Quad value : {Quad{dy[d]}, w, Quad{x[d]}, x_hat[d]}) out.seen.note(value);
   }
-  const Quad c = r * sum_ax / count;
   for (std::size_t d = 0; d < n; ++d) {
-    const Quad x_hat = magnitude(x[d] * r);
-    out.dx.set(first + d, r * (a[d] - x[d] * (r * c)),
-               magnitude(r) * (magnitude(a[d]) + x_hat * (magnitude(r) * size_ax / count)));
-    out.dw.add(d, (Quad{dy[d]} * x[d]) * r);
+    out.dx.set(first + d, r * (a[d] - x_hat[d] * (sum / count)),
+               magnitude(r) * (magnitude(a[d]) + magnitude(x_hat[d]) * (size / count)));
+    out.dw.add(d, dy[d] * x_hat[d]);
   }
 }
 
