@@ -28,18 +28,18 @@ constexpr double kBase = 65536;
 Checked message_length(const SyncPlan& plan) { return Checked(channels_of(plan)) * 2 + kDigits; }
 
 struct Memory {
-  Memory(const SyncPlan& plan, Cut& cut)
-      : sum_dy(cut.doubles(channels_of(plan))),
-        sum_dy_xmu(cut.doubles(channels_of(plan))),
-        dw(cut.doubles(channels_of(plan))),
-        db(cut.doubles(channels_of(plan))),
-        count(cut.doubles(1)),
-        message(cut.take(message_length(plan) * size_of(plan.sums))),
+  Memory(const SyncPlan& plan, Workspace& cut)
+      : sum_dy(cut.take<double>(channels_of(plan))),
+        sum_dy_xmu(cut.take<double>(channels_of(plan))),
+        dw(cut.take<double>(channels_of(plan))),
+        db(cut.take<double>(channels_of(plan))),
+        count(cut.take<double>(1)),
+        message(cut.take<std::byte>(message_length(plan) * size_of(plan.sums))),
         messages(plan.in_rank_order
-                     ? cut.take(message_length(plan) * size_of(plan.sums) * plan.ranks)
+                     ? cut.take<std::byte>(message_length(plan) * size_of(plan.sums) * plan.ranks)
                      : message),
-        rest(static_cast<std::byte*>(cut.take(static_cast<std::int64_t>(
-            std::max(plan.part.workspace_bytes, plan.element.workspace_bytes))))) {}
+        rest(cut.take<std::byte>(static_cast<std::int64_t>(
+            std::max(plan.part.workspace_bytes, plan.element.workspace_bytes)))) {}
 
   double *sum_dy, *sum_dy_xmu;  // of the part, then of the whole batch
   double *dw, *db;              // of the part
@@ -165,7 +165,7 @@ Status make_plan(const SyncBatchNormBackward& p, SyncPlan* plan) {
   made.ranks = p.ranks;
   made.sums = p.sums;
   made.in_rank_order = p.in_rank_order;
-  Cut cut;
+  Workspace cut;
   const Memory size(made, cut);
   NORMGRAD_TRY(finish(made, kName, cut));
   *plan = made;
@@ -183,7 +183,7 @@ Status run(const SyncPlan& plan, const SyncBatchNormBackwardData& d, const Excha
           ? check_exchange(reinterpret_cast<const void*>(exchange.all_gather), "all_gather")
           : check_exchange(reinterpret_cast<const void*>(exchange.all_reduce), "all_reduce"));
   NORMGRAD_TRY(check_run(plan.whole, data, workspace, workspace_bytes));
-  Cut cut(workspace);
+  Workspace cut(workspace);
   const Memory memory(plan, cut);
   compute_part(plan, data, memory);
   NORMGRAD_TRY(exchange_sums(plan, exchange, memory));

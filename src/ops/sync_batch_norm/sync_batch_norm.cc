@@ -23,15 +23,14 @@ constexpr int kArguments = kMeanRest + 1;
 Checked message_length(const SyncPlan& plan) { return Checked(channels_of(plan)) * 2 + 1; }
 
 struct Memory {
-  Memory(const SyncPlan& plan, Cut& cut)
-      : message(cut.doubles(message_length(plan))),
-        messages(cut.doubles(message_length(plan) * plan.ranks)),
-        mean(cut.doubles(channels_of(plan))),
-        mean_rest(cut.doubles(channels_of(plan))),
-        rstd(cut.doubles(channels_of(plan))),
-        squares(cut.doubles(channels_of(plan))),
-        rest(static_cast<std::byte*>(
-            cut.take(static_cast<std::int64_t>(plan.part.workspace_bytes)))) {}
+  Memory(const SyncPlan& plan, Workspace& cut)
+      : message(cut.take<double>(message_length(plan))),
+        messages(cut.take<double>(message_length(plan) * plan.ranks)),
+        mean(cut.take<double>(channels_of(plan))),
+        mean_rest(cut.take<double>(channels_of(plan))),
+        rstd(cut.take<double>(channels_of(plan))),
+        squares(cut.take<double>(channels_of(plan))),
+        rest(cut.take<std::byte>(static_cast<std::int64_t>(plan.part.workspace_bytes))) {}
 
   double *message, *messages;                 // this rank's; those of all ranks
   double *mean, *mean_rest, *rstd, *squares;  // of the whole batch
@@ -157,7 +156,7 @@ Status make_plan(const SyncBatchNorm& p, SyncPlan* plan) {
   NORMGRAD_TRY(make_parts(p, made));
   made.ranks = p.ranks;
   made.in_rank_order = true;
-  Cut cut;
+  Workspace cut;
   const Memory size(made, cut);
   NORMGRAD_TRY(finish(made, kName, cut));
   *plan = made;
@@ -172,7 +171,7 @@ Status run(const SyncPlan& plan, const SyncBatchNormData& d, const Exchange& exc
   void* const* data = const_cast<void* const*>(constant_data);
   NORMGRAD_TRY(check_exchange(reinterpret_cast<const void*>(exchange.all_gather), "all_gather"));
   NORMGRAD_TRY(check_run(plan.whole, data, workspace, workspace_bytes));
-  Cut cut(workspace);
+  Workspace cut(workspace);
   const Memory memory(plan, cut);
   compute_part(plan, data, memory);
   NORMGRAD_TRY(exchanged(

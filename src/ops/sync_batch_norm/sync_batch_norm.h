@@ -7,34 +7,9 @@
 #include "core/sizes.h"
 #include "normgrad/sync_batch_norm.h"
 #include "ops/plan_checks.h"
+#include "ops/workspace.h"
 
 namespace normgrad {
-
-// Cuts a workspace into pieces, each a multiple of 64 bytes away from a multiple of 64. make_plan
-// cuts one at address 0 to learn the size, run() cuts the caller's.
-class Cut {
- public:
-  explicit Cut(void* workspace = nullptr)
-      : base_((reinterpret_cast<std::uintptr_t>(workspace) + (kAlignment - 1)) / kAlignment *
-              kAlignment) {}
-
-  // Only in make_plan may `bytes` be too large.
-  void* take(Checked bytes) {
-    const std::int64_t begin = end_.value();
-    end_ = end_ + bytes + (kAlignment - 1);
-    if (end_.ok()) end_ = end_.value() / kAlignment * kAlignment;
-    return reinterpret_cast<void*>(base_ + static_cast<std::uintptr_t>(begin));
-  }
-  double* doubles(Checked count) { return static_cast<double*>(take(count * 8)); }
-
-  // With what it may take to get to a multiple of 64.
-  Checked bytes() const { return end_ + kAlignment; }
-
- private:
-  static constexpr std::int64_t kAlignment = 64;
-  std::uintptr_t base_;
-  Checked end_ = 0;
-};
 
 // A tensor of (channels) f64 in the workspace.
 inline Tensor in_workspace(std::int64_t channels, const char* name) {
@@ -53,7 +28,7 @@ inline Status check_ranks(int ranks) {
 }
 
 // Of a plan that is else complete: it becomes one of `op`, which needs what `cut` says.
-inline Status finish(SyncPlan& plan, const char* op, const Cut& cut) {
+inline Status finish(SyncPlan& plan, const char* op, const Workspace& cut) {
   if (!cut.bytes().ok()) {
     return fail(Status::kBadShape, "%lld channels on %d ranks are more than memory can hold",
                 static_cast<long long>(channels_of(plan)), plan.ranks);
