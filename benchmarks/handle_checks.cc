@@ -11,8 +11,8 @@
 
 #include "acl/acl.h"
 #include "aclnnop/aclnn_batch_norm_stats.h"
-#include "core/handle_registry.h"
-#include "core/retirement.h"
+#include "runtime/handle_registry.h"
+#include "runtime/retirement.h"
 #include "infiniop.h"
 #include "infinirt.h"
 

@@ -15,7 +15,7 @@ namespace {
 using namespace ops_test;  // NOLINT
 using fuzz::Bytes;
 
-// Most cases are small. A quarter has as many elements as several threads are worth (src/cpu/parallel_for.cc) and hardly
+// Most cases are small. A quarter has as many elements as several threads are worth (src/kernels/parallel_for.cc) and hardly
 // more: they take most of the time.
 constexpr std::int64_t kFew = 2048, kMany = 32768;
 

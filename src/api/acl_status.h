@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "api/guard.h"
-#include "core/retirement.h"
+#include "runtime/retirement.h"
 
 namespace normgrad::api {
 

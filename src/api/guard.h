@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "core/failure.h"
+#include "runtime/failure.h"
 
 namespace normgrad::api {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <type_traits>
 
-#include "core/failure.h"
-#include "core/handle_registry.h"
-#include "core/retirement.h"
+#include "runtime/failure.h"
+#include "runtime/handle_registry.h"
+#include "runtime/retirement.h"
 
 namespace normgrad::api {
 

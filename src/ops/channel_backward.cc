@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "core/layout.h"
-#include "cpu/cache.h"
-#include "cpu/parallel_for.h"
+#include "runtime/layout.h"
+#include "kernels/cache.h"
+#include "kernels/parallel_for.h"
 #include "kernels/element.h"
 #include "kernels/pairwise.h"
 #include "ops/channel_tensor.h"
@@ -121,7 +121,7 @@ class ChannelBackward {
         elements_(split_.n * split_.channels * split_.l),
         in_place_(data[roles.dx] == data[roles.dy] || data[roles.dx] == data[roles.x]),
         streams_(has(roles.dx) && !in_place_ &&
-                 3 * elements_ * size_ > cpu::last_level_cache_bytes()),
+                 3 * elements_ * size_ > kernels::last_level_cache_bytes()),
         dy_(split_, roles.dy, data[roles.dy], size_),
         x_(split_, roles.x, data[roles.x], size_),
         dx_(split_, roles.dx, data[roles.dx], size_) {}
@@ -359,11 +359,11 @@ class ChannelBackward {
   void sum_pixels(const Kernels& k, const PixelRows& p) const {
     kernels::ColumnMaps maps{space_.maps, split_.channels, 0, p.pitch, space_.columns, false};
     k.prepare_columns(maps);
-    cpu::parallel_for(p.blocks, elements_,
+    kernels::parallel_for(p.blocks, elements_,
                       [&](std::int64_t block) { block_sums(k, p, block, maps); });
     constexpr std::int64_t kColumns = 2048;
     const std::int64_t numbers = 2 * p.pitch;
-    cpu::parallel_for(ceil_div(numbers, kColumns), p.blocks * numbers, [&](std::int64_t part) {
+    kernels::parallel_for(ceil_div(numbers, kColumns), p.blocks * numbers, [&](std::int64_t part) {
       fold_rows(kernels_, space_.partials, p.blocks, numbers, part * kColumns,
                 std::min(numbers, (part + 1) * kColumns));
     });
@@ -390,7 +390,7 @@ class ChannelBackward {
         k.map_columns(form(), rows, part);
       });
     };
-    cpu::parallel_for(p.blocks, elements_, [&](std::int64_t block) {
+    kernels::parallel_for(p.blocks, elements_, [&](std::int64_t block) {
       const std::int64_t end = std::min(p.rows, (block + 1) * p.block_rows);
       for (std::int64_t row = block * p.block_rows; row < end; row += kChain) {
         map(row, std::min(kChain, end - row), p.columns);
@@ -452,7 +452,7 @@ void ChannelBackward::run_few_channels() const {
   const std::int64_t tasks = chunks() * split_.channels;
   const bool sums = sums_wanted(), dx = has(roles_.dx);
   if (sums) {
-    cpu::parallel_for(tasks, elements_, [&](std::int64_t task) {
+    kernels::parallel_for(tasks, elements_, [&](std::int64_t task) {
       chunk_sums(kernels_, task / split_.channels, task % split_.channels, 1);
     });
     finish_sums(0, split_.channels);
@@ -460,7 +460,7 @@ void ChannelBackward::run_few_channels() const {
   if (dx) finish_maps(0, split_.channels);
   if (sums) store_sums(0, split_.channels);
   if (!dx) return;
-  cpu::parallel_for(tasks, elements_, [&](std::int64_t task) {
+  kernels::parallel_for(tasks, elements_, [&](std::int64_t task) {
     map_chunk(task / split_.channels, task % split_.channels, 1);
     if (streams_) kernels::stream_fence();
   });
@@ -471,7 +471,7 @@ void ChannelBackward::run_planes() const {
   const std::int64_t plane_bytes = std::max<std::int64_t>(1, split_.l * size_);
   const std::int64_t together =
       std::clamp(kBytesTogether / plane_bytes, std::int64_t{1}, kMostTogether);
-  cpu::parallel_for(ceil_div(split_.channels, together), elements_, [&](std::int64_t group) {
+  kernels::parallel_for(ceil_div(split_.channels, together), elements_, [&](std::int64_t group) {
     const std::int64_t c = group * together;
     run_group(c, std::min(together, split_.channels - c));
     if (streams_) kernels::stream_fence();

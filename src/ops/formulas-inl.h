@@ -13,7 +13,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/vectors-inl.h"
+#include "kernels/vectors-inl.h"
 #include "ops/statistics.h"
 
 NORMGRAD_TARGET_BEGIN

@@ -1,7 +1,7 @@
 #include <cstring>
 
-#include "core/device_memory.h"
-#include "cpu/float_environment.h"
+#include "runtime/device_memory.h"
+#include "kernels/float_environment.h"
 #include "ops/plan_checks.h"
 
 namespace normgrad {
@@ -198,7 +198,7 @@ Status run(const Plan& plan, void* const* data, void* workspace, std::size_t wor
   if (plan.execute == nullptr) {
     return fail(Status::kBadParam, "%s is not run without an exchange", plan.op);
   }
-  const cpu::FloatEnvironment environment;
+  const kernels::FloatEnvironment environment;
   plan.execute(plan, data, static_cast<std::byte*>(workspace));
   return Status::kOk;
 }

@@ -5,8 +5,8 @@
 
 #include <initializer_list>
 
-#include "core/failure.h"
-#include "core/layout.h"
+#include "runtime/failure.h"
+#include "runtime/layout.h"
 #include "normgrad/plan.h"
 
 namespace normgrad {

@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include "core/layout.h"
-#include "cpu/cache.h"
-#include "cpu/parallel_for.h"
+#include "runtime/layout.h"
+#include "kernels/cache.h"
+#include "kernels/parallel_for.h"
 #include "kernels/element.h"
 #include "kernels/pairwise.h"
 #include "ops/folds.h"
@@ -100,9 +100,9 @@ class RowBackward {
         elements_(split_.rows * split_.columns),
         has_mean_(wanted(roles.mean)),
         has_rstd_(wanted(roles.rstd)),
-        fetches_(cpu::is_worth_fetching(elements_)),
+        fetches_(kernels::is_worth_fetching(elements_)),
         together_(rows_together()),
-        streams_(wanted(roles.dx) && 3 * elements_ * size_ > cpu::last_level_cache_bytes() &&
+        streams_(wanted(roles.dx) && 3 * elements_ * size_ > kernels::last_level_cache_bytes() &&
                  data[roles.dx] != data[roles.dy] && data[roles.dx] != data[roles.x]),
         maps_whole_rows_(wanted(roles.dx) && !fetches_ && !streams_ &&
                          split_.columns * size_ <= kNearBytes) {}
@@ -112,7 +112,7 @@ class RowBackward {
     if (shares_rows(split_)) {
       run_batches();
     } else {
-      cpu::parallel_for(split_.blocks, elements_, [&](std::int64_t block) { run_block(block); });
+      kernels::parallel_for(split_.blocks, elements_, [&](std::int64_t block) { run_block(block); });
     }
     fold_and_store();
   }
@@ -277,7 +277,7 @@ class RowBackward {
     for (std::int64_t r = row; r < row + count; ++r) {
       for (const int role : {roles_.dy, roles_.x}) {
         const char* begin = address(role, r) + columns.begin * size_;
-        for (std::int64_t at = 0; at < columns.count() * size_; at += 64) cpu::prefetch(begin + at);
+        for (std::int64_t at = 0; at < columns.count() * size_; at += 64) kernels::prefetch(begin + at);
       }
     }
   }
@@ -378,7 +378,7 @@ class RowBackward {
       const std::int64_t count = std::min(batch, split_.rows - first);
       const std::int64_t elements = count * split_.columns;
       for (std::int64_t r = 0; r < count; ++r) space_.maps[r] = begin_map(first + r);
-      cpu::parallel_for(count * blocks, elements, [&](std::int64_t task) {
+      kernels::parallel_for(count * blocks, elements, [&](std::int64_t task) {
         const std::int64_t r = task / blocks, b = task % blocks;
         const auto part = block_sums(kernels_, first + r, b, space_.maps[r]);
         std::copy_n(part.data(), 2, space_.partials + 2 * task);
@@ -391,7 +391,7 @@ class RowBackward {
         }
         space_.exact[r] = finish_map(first + r, row.finish(), space_.maps[r]);
       }
-      cpu::parallel_for(ranges, elements, [&](std::int64_t range) {
+      kernels::parallel_for(ranges, elements, [&](std::int64_t range) {
         const Columns columns{range * 2 * kRange,
                               std::min(split_.columns, (range + 1) * 2 * kRange)};
         for (std::int64_t r = 0; r < count; r += kChain) {
@@ -421,7 +421,7 @@ class RowBackward {
     if (space_.sum_count == 0) return;
     const std::int64_t pitch = space_.pitch * space_.sum_count;
     constexpr std::int64_t kColumns = 2048;
-    cpu::parallel_for(
+    kernels::parallel_for(
         ceil_div(split_.columns, kColumns), split_.blocks * pitch, [&](std::int64_t part) {
           const Columns columns{part * kColumns, std::min(split_.columns, (part + 1) * kColumns)};
           for (int s = 0; s < space_.sum_count; ++s) {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/sizes.h"
+#include "runtime/sizes.h"
 
 namespace normgrad {
 

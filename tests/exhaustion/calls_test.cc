@@ -13,7 +13,7 @@
 #include <string>
 
 #include "calls/world.h"
-#include "core/handle_registry.h"
+#include "runtime/handle_registry.h"
 #include "exhaustion/full_device.h"
 #include "exhaustion/resources.h"
 #include "normgrad/last_error.h"

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kTeam = 4;
 constexpr std::size_t kElements = 64 * 8 * 80;
-static_assert(kElements >= 32768, "src/cpu/parallel_for.cc: worth threads");
+static_assert(kElements >= 32768, "src/kernels/parallel_for.cc: worth threads");
 
 // RMSNorm of rows that so many elements make.
 class Operator {

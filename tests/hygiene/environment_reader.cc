@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/environment.h"
+#include "runtime/environment.h"
 
 namespace {
 

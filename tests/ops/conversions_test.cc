@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "cpu/element.h"
+#include "kernels/element.h"
 #include "normgrad/settings.h"
 #include "ops/convert.h"
 #include "ops/isas.h"
@@ -48,7 +48,7 @@ TEST_P(Conversions, DecodeEveryNumber) {
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::uint16_t>(i);
   for (const Isa isa : available_isas()) {
     std::vector<float> got(bits.size());
-    normgrad::cpu::convert_to_f32(isa, GetParam().dtype, bits.data(), got.data(), got.size());
+    normgrad::kernels::convert_to_f32(isa, GetParam().dtype, bits.data(), got.data(), got.size());
     for (std::size_t i = 0; i < bits.size(); ++i) {
       const double expected = decode(GetParam().format, i);
       if (std::isnan(expected)) {
@@ -119,7 +119,7 @@ std::string encode_batches(Type type, const std::vector<Isa>& isas, std::uint32_
         wanted[i] = expected[i] | sign;
       }
       for (const Isa isa : isas) {
-        normgrad::cpu::convert_from_f32(isa, type.dtype, in.data(), got.data(), kBatch);
+        normgrad::kernels::convert_from_f32(isa, type.dtype, in.data(), got.data(), kBatch);
         if (std::memcmp(got.data(), wanted.data(), kBatch * 2) == 0) continue;
         for (std::uint32_t i = 0; i < kBatch; ++i) {
           if (table.same(got[i], expected[i], sign)) continue;
@@ -158,7 +158,7 @@ TEST_P(Conversions, EncodePairs) {
     std::size_t begin = 0;
     for (std::size_t n = 1; begin < numbers.size(); begin += n, n = n % 70 + 1) {
       n = std::min(n, numbers.size() - begin);
-      normgrad::cpu::convert_pairs_from_f32(isa, GetParam().dtype, numbers.data() + begin,
+      normgrad::kernels::convert_pairs_from_f32(isa, GetParam().dtype, numbers.data() + begin,
                                             got.data() + begin, n);
     }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -178,11 +178,11 @@ TEST_P(Conversions, AnyLength) {
     for (std::size_t n = 0; n < 70; ++n) {
       std::vector<float> in(n, 1.5f);
       std::vector<std::uint16_t> out(n + 8, 0x1234);
-      normgrad::cpu::convert_from_f32(isa, GetParam().dtype, in.data(), out.data(), n);
+      normgrad::kernels::convert_from_f32(isa, GetParam().dtype, in.data(), out.data(), n);
       for (std::size_t i = 0; i < out.size(); ++i)
         ASSERT_EQ(out[i], i < n ? encode(GetParam().format, 1.5) : 0x1234u);
       std::vector<float> back(n + 8, -3.0f);
-      normgrad::cpu::convert_to_f32(isa, GetParam().dtype, out.data(), back.data(), n);
+      normgrad::kernels::convert_to_f32(isa, GetParam().dtype, out.data(), back.data(), n);
       for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], i < n ? 1.5f : -3.0f);
     }
   }
@@ -204,7 +204,7 @@ std::uint64_t bits_of(T value) {
 template <class T>
 void expect_single_rounding(Format format, double value) {
   for (const double v : {value, -value}) {
-    const std::uint64_t got = bits_of(normgrad::cpu::round_to<T>(v)), expected = encode(format, v);
+    const std::uint64_t got = bits_of(normgrad::kernels::round_to<T>(v)), expected = encode(format, v);
     if (std::isnan(v)) {
       ASSERT_TRUE(std::isnan(decode(format, got)));
     } else {
@@ -245,10 +245,10 @@ void expect_single_roundings(Format format) {
 }
 
 TEST(RoundingFromF64, IsOneRoundingToF16) {
-  expect_single_roundings<normgrad::cpu::Half>(Format::kF16);
+  expect_single_roundings<normgrad::kernels::Half>(Format::kF16);
 }
 TEST(RoundingFromF64, IsOneRoundingToBF16) {
-  expect_single_roundings<normgrad::cpu::BFloat>(Format::kBF16);
+  expect_single_roundings<normgrad::kernels::BFloat>(Format::kBF16);
 }
 TEST(RoundingFromF64, IsOneRoundingToF32) { expect_single_roundings<float>(Format::kF32); }
 

@@ -2,9 +2,9 @@
 #define HWY_TARGET_INCLUDE "ops/convert.cc"
 #include "ops/convert.h"
 
-#include "cpu/target-inl.h"
+#include "kernels/target-inl.h"
 // Behind it, as it is compiled per instruction set.
-#include "cpu/elementwise-inl.h"
+#include "kernels/elementwise-inl.h"
 
 NORMGRAD_TARGET_BEGIN
 
@@ -67,7 +67,7 @@ auto choose_narrow_pairs(Isa) { return &plain::narrow_pairs; }
 #endif
 
 #if (NORMGRAD_PLAIN && !NORMGRAD_HIGHWAY) || (!NORMGRAD_PLAIN && HWY_ONCE)
-namespace normgrad::cpu {
+namespace normgrad::kernels {
 
 void convert_to_f32(Isa isa, DataType dtype, const void* from, float* to, std::size_t count) {
   choose_widen_array(isa)(dtype, from, to, count);
@@ -80,5 +80,5 @@ void convert_pairs_from_f32(Isa isa, DataType dtype, const float* from, void* to
   choose_narrow_pairs(isa)(dtype, from, to, count);
 }
 
-}  // namespace normgrad::cpu
+}  // namespace normgrad::kernels
 #endif

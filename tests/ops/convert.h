@@ -7,7 +7,7 @@
 #include "normgrad/settings.h"
 #include "normgrad/tensor.h"
 
-namespace normgrad::cpu {
+namespace normgrad::kernels {
 
 void convert_to_f32(Isa isa, DataType dtype, const void* from, float* to, std::size_t count);
 void convert_from_f32(Isa isa, DataType dtype, const float* from, void* to, std::size_t count);
@@ -15,6 +15,6 @@ void convert_from_f32(Isa isa, DataType dtype, const float* from, void* to, std:
 void convert_pairs_from_f32(Isa isa, DataType dtype, const float* from, void* to,
                             std::size_t count);
 
-}  // namespace normgrad::cpu
+}  // namespace normgrad::kernels
 
 #endif

@@ -6,7 +6,7 @@
 #include <memory>
 #include <sstream>
 
-#include "cpu/cache.h"
+#include "kernels/cache.h"
 #include "normgrad/last_error.h"
 #include "ops/operators.h"
 
@@ -21,7 +21,7 @@ std::int64_t cache_bytes_of_environment() {
   return bytes == nullptr ? 0 : std::atoll(bytes);
 }
 [[maybe_unused]] const bool cache_is_set = [] {
-  normgrad::cpu::set_last_level_cache_bytes(cache_bytes_of_environment());
+  normgrad::kernels::set_last_level_cache_bytes(cache_bytes_of_environment());
   return true;
 }();
 
@@ -93,9 +93,9 @@ std::vector<normgrad::Isa> available_isas() {
   return out;
 }
 
-OtherCache::OtherCache(std::int64_t bytes) { normgrad::cpu::set_last_level_cache_bytes(bytes); }
+OtherCache::OtherCache(std::int64_t bytes) { normgrad::kernels::set_last_level_cache_bytes(bytes); }
 OtherCache::~OtherCache() {
-  normgrad::cpu::set_last_level_cache_bytes(cache_bytes_of_environment());
+  normgrad::kernels::set_last_level_cache_bytes(cache_bytes_of_environment());
 }
 
 Outputs run_library(const Problem& problem, const RunSettings& settings) {

@@ -3,7 +3,7 @@
 
 #include "api/acl/bytes.h"
 #include "api/acl/runtime.h"
-#include "core/device_memory.h"
+#include "runtime/device_memory.h"
 
 namespace normgrad::api {
 namespace {

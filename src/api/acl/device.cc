@@ -1,6 +1,6 @@
 // Which devices there are (NORMGRAD_DEVICES), and setting and resetting them.
 #include "api/acl/runtime.h"
-#include "core/environment.h"
+#include "runtime/environment.h"
 
 namespace normgrad::api {
 namespace {

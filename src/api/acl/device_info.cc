@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "api/acl/runtime.h"
-#include "core/device_memory.h"
+#include "runtime/device_memory.h"
 
 namespace normgrad::api {
 namespace {

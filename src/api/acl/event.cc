@@ -1,7 +1,7 @@
 // Events: created in the current context, which owns them; each stands for what its last recording
 // marked.
 #include "api/acl/runtime.h"
-#include "cpu/float_environment.h"
+#include "kernels/float_environment.h"
 
 namespace normgrad::api {
 namespace {
@@ -117,7 +117,7 @@ int elapsed(float* ms, Event& from, Event& to) {
   if (time < Clock::duration::zero()) {
     return refuse(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "endEvent came before startEvent");
   }
-  const cpu::FloatEnvironment environment;
+  const kernels::FloatEnvironment environment;
   *ms = std::chrono::duration<float, std::milli>(time).count();
   return ACL_SUCCESS;
 }

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "acl/acl_base.h"
-#include "core/environment.h"
+#include "runtime/environment.h"
 
 namespace {
 

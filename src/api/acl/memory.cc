@@ -1,8 +1,8 @@
-// Memory: device memory and page-locked host memory come from the same books (core/device_memory.h),
+// Memory: device memory and page-locked host memory come from the same books (runtime/device_memory.h),
 // which remember whose it is.
 #include "api/acl/bytes.h"
 #include "api/acl/runtime.h"
-#include "core/device_memory.h"
+#include "runtime/device_memory.h"
 
 namespace normgrad::api {
 namespace {

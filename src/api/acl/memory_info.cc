@@ -3,8 +3,8 @@
 
 #include "api/acl/bytes.h"
 #include "api/acl/runtime.h"
-#include "core/device_memory.h"
-#include "core/machine_memory.h"
+#include "runtime/device_memory.h"
+#include "runtime/machine_memory.h"
 
 namespace normgrad::api {
 namespace {

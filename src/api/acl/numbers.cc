@@ -2,16 +2,16 @@
 #include <cmath>
 
 #include "acl/acl_base.h"
-#include "cpu/element.h"
-#include "cpu/float_environment.h"
+#include "kernels/element.h"
+#include "kernels/float_environment.h"
 
-using normgrad::cpu::FloatEnvironment;
-using normgrad::cpu::Half;
+using normgrad::kernels::FloatEnvironment;
+using normgrad::kernels::Half;
 
 float aclFloat16ToFloat(aclFloat16 value) {
   const FloatEnvironment environment;
   const std::uint32_t exponent_and_fraction = value & 0x7FFFu;
-  if (exponent_and_fraction < 0x7C00u) return normgrad::cpu::to_float(Half{value});
+  if (exponent_and_fraction < 0x7C00u) return normgrad::kernels::to_float(Half{value});
   const float magnitude = 65536.0f + static_cast<float>(exponent_and_fraction & 0x3FFu) * 64.0f;
   return (value & 0x8000u) != 0 ? -magnitude : magnitude;
 }
@@ -19,7 +19,7 @@ float aclFloat16ToFloat(aclFloat16 value) {
 aclFloat16 aclFloatToFloat16(float value) {
   const FloatEnvironment environment;
   constexpr float kLargest = 65504.0f;
-  if (std::abs(value) <= kLargest) return normgrad::cpu::round_to<Half>(value).bits;
+  if (std::abs(value) <= kLargest) return normgrad::kernels::round_to<Half>(value).bits;
   return value < 0 ? 0xFBFF : 0x7BFF;  // infinities too; every NaN is the latter
 }
 

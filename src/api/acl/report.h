@@ -2,7 +2,7 @@
 #ifndef NORMGRAD_API_ACL_REPORT_H
 #define NORMGRAD_API_ACL_REPORT_H
 
-#include "core/stream.h"
+#include "runtime/stream.h"
 
 namespace normgrad::api {
 

@@ -2,8 +2,8 @@
 
 #include "api/acl/report.h"
 #include "api/live_handle.h"
-#include "core/environment.h"
-#include "core/live_objects.h"
+#include "runtime/environment.h"
+#include "runtime/live_objects.h"
 
 namespace normgrad::api {
 namespace {

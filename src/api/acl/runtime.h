@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "api/acl/entry.h"
-#include "core/handle_registry.h"
-#include "core/mutex.h"
-#include "core/never_destroyed.h"
-#include "core/retirement.h"
-#include "core/stream.h"
+#include "runtime/handle_registry.h"
+#include "runtime/mutex.h"
+#include "runtime/never_destroyed.h"
+#include "runtime/retirement.h"
+#include "runtime/stream.h"
 
 namespace normgrad::api {
 

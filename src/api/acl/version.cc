@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "api/acl/runtime.h"
-#include "core/environment.h"
+#include "runtime/environment.h"
 
 namespace normgrad::api {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "api/aclnn/checks.h"
 #include "api/aclnn/handles.h"
-#include "core/device_memory.h"
+#include "runtime/device_memory.h"
 
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
 

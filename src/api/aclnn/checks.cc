@@ -1,8 +1,8 @@
 #include "api/aclnn/checks.h"
 
 #include "api/aclnn/handles.h"
-#include "core/layout.h"
-#include "core/sizes.h"
+#include "runtime/layout.h"
+#include "runtime/sizes.h"
 
 namespace normgrad::api {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "aclnn/acl_meta.h"
 #include "api/acl_status.h"
-#include "core/handle_registry.h"
-#include "core/retirement.h"
+#include "runtime/handle_registry.h"
+#include "runtime/retirement.h"
 #include "normgrad/plan.h"
 
 namespace normgrad::api {

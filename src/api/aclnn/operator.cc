@@ -1,6 +1,6 @@
 #include "api/aclnn/operator.h"
 
-#include "core/layout.h"
+#include "runtime/layout.h"
 
 namespace normgrad::api {
 namespace {

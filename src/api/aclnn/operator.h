@@ -10,7 +10,7 @@
 #include "api/aclnn/checks.h"
 #include "api/aclnn/executor.h"
 #include "api/aclnn/handles.h"
-#include "core/environment.h"
+#include "runtime/environment.h"
 
 namespace normgrad::api {
 

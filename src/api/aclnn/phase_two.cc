@@ -3,8 +3,8 @@
 
 #include "acl/acl_rt.h"
 #include "api/aclnn/operator.h"
-#include "core/device_memory.h"
-#include "core/stream.h"
+#include "runtime/device_memory.h"
+#include "runtime/stream.h"
 
 namespace normgrad::api {
 namespace {

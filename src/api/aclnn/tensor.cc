@@ -3,7 +3,7 @@
 
 #include "api/aclnn/checks.h"
 #include "api/aclnn/handles.h"
-#include "core/sizes.h"
+#include "runtime/sizes.h"
 
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
 

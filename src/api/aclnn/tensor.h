@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "aclnn/acl_meta.h"
-#include "core/handle_registry.h"
-#include "core/retirement.h"
+#include "runtime/handle_registry.h"
+#include "runtime/retirement.h"
 #include "normgrad/tensor.h"
 
 namespace normgrad::api {

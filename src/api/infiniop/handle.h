@@ -2,8 +2,8 @@
 #ifndef NORMGRAD_API_INFINIOP_HANDLE_H
 #define NORMGRAD_API_INFINIOP_HANDLE_H
 
-#include "core/handle_registry.h"
-#include "core/retirement.h"
+#include "runtime/handle_registry.h"
+#include "runtime/retirement.h"
 #include "infiniop/handle.h"
 
 // The two numbers come first, in this order: InfiniCore's clients know that much of the layout.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/infiniop/tensor_descriptor.h"
-#include "core/layout.h"
+#include "runtime/layout.h"
 
 namespace normgrad::api {
 namespace {

@@ -6,7 +6,7 @@
 #include "api/guard.h"
 #include "api/infini_status.h"
 #include "api/live_handle.h"
-#include "core/sizes.h"
+#include "runtime/sizes.h"
 
 namespace normgrad::api {
 namespace {

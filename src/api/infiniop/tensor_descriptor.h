@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "core/handle_registry.h"
-#include "core/retirement.h"
+#include "runtime/handle_registry.h"
+#include "runtime/retirement.h"
 #include "infiniop/tensor_descriptor.h"
 #include "normgrad/status.h"
 #include "normgrad/tensor.h"

@@ -1,7 +1,7 @@
 // How much memory the device, this machine, has.
 #include "api/infinirt/entry.h"
-#include "core/device_memory.h"
-#include "core/machine_memory.h"
+#include "runtime/device_memory.h"
+#include "runtime/machine_memory.h"
 
 namespace normgrad::api {
 namespace {

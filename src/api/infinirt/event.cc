@@ -1,6 +1,6 @@
 #include "api/infinirt/event.h"
 
-#include "cpu/float_environment.h"
+#include "kernels/float_environment.h"
 
 namespace normgrad::api {
 namespace {
@@ -35,7 +35,7 @@ Status elapsed(float* ms_ptr, const Event& start, const Event& end) {
   Status status = check_timed("start", start);
   if (status == Status::kOk) status = check_timed("end", end);
   if (status != Status::kOk) return status;
-  const cpu::FloatEnvironment environment;
+  const kernels::FloatEnvironment environment;
   *ms_ptr =
       std::chrono::duration<float, std::milli>(end.moment.load() - start.moment.load()).count();
   return Status::kOk;

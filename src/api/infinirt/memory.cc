@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "api/infinirt/entry.h"
-#include "core/device_memory.h"
+#include "runtime/device_memory.h"
 
 namespace normgrad::api {
 namespace {

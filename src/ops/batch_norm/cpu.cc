@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "ops/batch_norm/cpu.cc"
 #include <limits>
 
-#include "cpu/target-inl.h"
+#include "kernels/target-inl.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/channel_norm/loops-inl.h"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/sizes.h"
+#include "runtime/sizes.h"
 #include "ops/channel_norm/parameters.h"
 #include "ops/plan_checks.h"
 
@@ -72,7 +72,7 @@ class Gather {
   }
   double at(int argument, std::int64_t device, std::int64_t channel) const {
     const Tensor& tensor = plan_.argument[argument].tensor;
-    return cpu::load_element(data_[argument], tensor.dtype,
+    return kernels::load_element(data_[argument], tensor.dtype,
                              device * tensor.strides[0] + channel * tensor.strides[1]);
   }
 

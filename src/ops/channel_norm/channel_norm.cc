@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/layout.h"
-#include "core/sizes.h"
+#include "runtime/layout.h"
+#include "runtime/sizes.h"
 #include "ops/plan_checks.h"
 
 namespace normgrad {

@@ -6,8 +6,8 @@
 #define NORMGRAD_OPS_CHANNEL_NORM_ELEMENT_INL_H
 #endif
 
-#include "cpu/elementwise-inl.h"
-#include "cpu/sums-inl.h"
+#include "kernels/elementwise-inl.h"
+#include "kernels/sums-inl.h"
 #include "ops/channel_norm/channel_norm.h"
 #include "ops/channel_norm/segment.h"
 #include "ops/formulas-inl.h"

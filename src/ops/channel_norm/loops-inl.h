@@ -19,7 +19,7 @@
 
 #include <algorithm>
 
-#include "cpu/parallel_for.h"
+#include "kernels/parallel_for.h"
 #include "ops/channel_norm/parameters.h"
 #include "ops/channel_norm/pixels-inl.h"
 #include "ops/channel_norm/planes-inl.h"
@@ -40,7 +40,7 @@ class ChannelNorm {
     const auto [dy, x, out] = Op::kArguments;
     const bool in_place = data[out] == data[dy] || data[out] == data[x];
     const std::int64_t tensors = dy == x ? 2 : 3;
-    beyond_cache_ = elements_ > cpu::last_level_cache_bytes() / (tensors * std::int64_t{sizeof(T)});
+    beyond_cache_ = elements_ > kernels::last_level_cache_bytes() / (tensors * std::int64_t{sizeof(T)});
     stores_ = kStreams && beyond_cache_ && !in_place ? Stores::kStreamed : Stores::kCached;
   }
 
@@ -48,7 +48,7 @@ class ChannelNorm {
     if (elements_ == 0) {
       store_all();
     } else if (loops_.takes_whole_tiles()) {
-      cpu::parallel_for(loops_.tiles(), elements_,
+      kernels::parallel_for(loops_.tiles(), elements_,
                         [&](std::int64_t tile) NORMGRAD_ATTR { run_tile(loops_.tile(tile)); });
     } else {
       run_chunks();
@@ -89,22 +89,22 @@ class ChannelNorm {
     };
     if (op_.sums_wanted()) {
       unroll<Op::kPasses>([&](auto pass) NORMGRAD_ATTR {
-        cpu::parallel_for(tiles * chunks_, elements_, [&](std::int64_t task) NORMGRAD_ATTR {
+        kernels::parallel_for(tiles * chunks_, elements_, [&](std::int64_t task) NORMGRAD_ATTR {
           const ChannelTile tile = loops_.tile(task % tiles);
           add_chunk<pass>(tile, task / tiles);
           if (at_once) write_part({tile, span_of(split_, task / tiles)});
         });
-        cpu::parallel_for(tiles, split_.channels * chunks_, [&](std::int64_t tile) NORMGRAD_ATTR {
+        kernels::parallel_for(tiles, split_.channels * chunks_, [&](std::int64_t tile) NORMGRAD_ATTR {
           fold_chunks<pass>(loops_.tile(tile));
         });
       });
     }
     // Backwards: what the sums have read last is still in cache.
     if (op_.output_wanted() && !at_once) {
-      cpu::parallel_for(
+      kernels::parallel_for(
           loops_.output_parts(), elements_,
           [&](std::int64_t part) NORMGRAD_ATTR { write_part(loops_.output_part(part)); },
-          cpu::Order::kBackwards);
+          kernels::Order::kBackwards);
     }
     if (op_.sums_wanted()) store_all();
   }

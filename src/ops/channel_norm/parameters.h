@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cpu/element.h"
+#include "kernels/element.h"
 #include "normgrad/plan.h"
 #include "ops/channel_norm/channel_norm.h"
 #include "ops/statistics.h"
@@ -21,9 +21,9 @@ class Parameters {
     const Tensor& tensor = plan_.argument[argument].tensor;
     if (!tensor.present()) return absent;
     if (tensor.dtype == DataType::kF32) {  // the usual one, with no call
-      return cpu::read(static_cast<const float*>(data_[argument]) + channel * tensor.strides[0]);
+      return kernels::read(static_cast<const float*>(data_[argument]) + channel * tensor.strides[0]);
     }
-    return cpu::load_element(data_[argument], tensor.dtype, channel * tensor.strides[0]);
+    return kernels::load_element(data_[argument], tensor.dtype, channel * tensor.strides[0]);
   }
   // Those of a tile: numbers, no counts, which may be i32.
   void load(int argument, ChannelTile tile, double absent, double* to) const {
@@ -32,10 +32,10 @@ class Parameters {
       std::fill_n(to, tile.count, absent);
       return;
     }
-    cpu::with_element_type(tensor.dtype, [&](auto* type) {
+    kernels::with_element_type(tensor.dtype, [&](auto* type) {
       const auto* from = static_cast<decltype(type)>(data_[argument]);
       each_place(tensor, tile, [&](std::int64_t i, std::int64_t at) {
-        to[i] = cpu::to_double(cpu::read(from + at));
+        to[i] = kernels::to_double(kernels::read(from + at));
       });
     });
   }
@@ -43,20 +43,20 @@ class Parameters {
     const Tensor& tensor = plan_.argument[argument].tensor;
     if (!tensor.present()) return;
     if (tensor.dtype == DataType::kF32) {
-      cpu::write(static_cast<float*>(data_[argument]) + channel * tensor.strides[0],
+      kernels::write(static_cast<float*>(data_[argument]) + channel * tensor.strides[0],
                  static_cast<float>(value));
       return;
     }
-    cpu::store_element(data_[argument], tensor.dtype, channel * tensor.strides[0], value);
+    kernels::store_element(data_[argument], tensor.dtype, channel * tensor.strides[0], value);
   }
   void store(int argument, ChannelTile tile, const double* values) const {
     const Tensor& tensor = plan_.argument[argument].tensor;
     if (!tensor.present()) return;
-    cpu::with_element_type(tensor.dtype, [&](auto* type) {
+    kernels::with_element_type(tensor.dtype, [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       T* to = static_cast<T*>(data_[argument]);
       each_place(tensor, tile, [&](std::int64_t i, std::int64_t at) {
-        cpu::write(to + at, cpu::round_to<T>(values[i]));
+        kernels::write(to + at, kernels::round_to<T>(values[i]));
       });
     });
   }

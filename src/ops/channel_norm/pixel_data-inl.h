@@ -54,13 +54,13 @@ class PixelData {
   }
   const T* packed(const Segment& step, ChannelTile tile, T* pack) const {
     each_element(step, tile, [&](std::int64_t at, std::int64_t offset) {
-      pack[at] = cpu::read(data_ + offset);
+      pack[at] = kernels::read(data_ + offset);
     });
     return pack;
   }
   void unpack(const Segment& step, ChannelTile tile, const T* pack) const {
     each_element(step, tile, [&](std::int64_t at, std::int64_t offset) {
-      cpu::write(data_ + offset, pack[at]);
+      kernels::write(data_ + offset, pack[at]);
     });
   }
 

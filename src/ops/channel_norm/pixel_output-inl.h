@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "core/sizes.h"
+#include "runtime/sizes.h"
 #include "ops/channel_norm/pixel_data-inl.h"
 #include "ops/channel_norm/tile_map-inl.h"
 
@@ -29,7 +29,7 @@ class PixelOutput {
     if (split_.channels % kLine != 0) span_ = ceil_div(span_, kLine) * kLine;
     spans_ = ceil_div(pixels, span_);
     tile_ = pixels_.widest_tile();
-    if (cpu::is_worth_fetching(elements)) {
+    if (kernels::is_worth_fetching(elements)) {
       ahead_ = std::clamp<std::int64_t>(kAhead / split_.channels, 4, 48);
     }
   }
@@ -111,9 +111,9 @@ class PixelOutput {
             },
             [&](std::int64_t i) NORMGRAD_INLINE {
               if (ahead == 0) return;
-              if (F::kReadsDy) cpu::prefetch(at.dy + i + dy_ahead);
-              if (F::kReadsX) cpu::prefetch(at.x + i + x_ahead);
-              if (kStores == Stores::kCached) cpu::prefetch_to_write(at.out + i + out_ahead);
+              if (F::kReadsDy) kernels::prefetch(at.dy + i + dy_ahead);
+              if (F::kReadsX) kernels::prefetch(at.x + i + x_ahead);
+              if (kStores == Stores::kCached) kernels::prefetch_to_write(at.out + i + out_ahead);
             });
         at.dy += dy_stride;
         at.x += x_stride;

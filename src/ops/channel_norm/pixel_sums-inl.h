@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "cpu/column_sums-inl.h"
+#include "kernels/column_sums-inl.h"
 #include "ops/channel_norm/tile_map-inl.h"
 
 NORMGRAD_TARGET_BEGIN
@@ -125,8 +125,8 @@ class PixelSums {
       const T* x = terms.x[s] + terms.x_at + i;
       if (kVectors > 1 && terms.fetch) {
         unroll<kLines<T, A, kVectors>>([&](auto line) NORMGRAD_INLINE {
-          cpu::prefetch(dy + terms.dy_ahead + line * (64 / std::int64_t{sizeof(T)}));
-          cpu::prefetch(x + terms.x_ahead + line * (64 / std::int64_t{sizeof(T)}));
+          kernels::prefetch(dy + terms.dy_ahead + line * (64 / std::int64_t{sizeof(T)}));
+          kernels::prefetch(x + terms.x_ahead + line * (64 / std::int64_t{sizeof(T)}));
         });
       }
       unroll<kVectors>([&](auto v) NORMGRAD_INLINE {

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "core/sizes.h"
+#include "runtime/sizes.h"
 #include "ops/channel_norm/pixel_output-inl.h"
 #include "ops/channel_norm/pixel_sums-inl.h"
 
@@ -58,7 +58,7 @@ class PixelLoops {
     block.x_stride = x.pixel_stride(tile);
     block.dy_ahead = dy.ahead(kChain * lanes);
     block.x_ahead = x.ahead(kChain * lanes);
-    block.fetch = cpu::is_worth_fetching(split_.n * split_.l * split_.channels);
+    block.fetch = kernels::is_worth_fetching(split_.n * split_.l * split_.channels);
     T dy_pack[kChain][kLanes * kPackedTile];
     T x_pack[kChain][kLanes * kPackedTile];
     const auto add = [&]() NORMGRAD_INLINE {

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core/sizes.h"
+#include "runtime/sizes.h"
 #include "ops/channel_norm/element-inl.h"
 
 NORMGRAD_TARGET_BEGIN
@@ -33,7 +33,7 @@ class PlaneLoops {
     // Both inputs of a channel are read twice: by one thread, if its share of the cache holds them in between. Short
     // segments far apart do not come back at full speed from there.
     const std::int64_t channel = std::max(std::int64_t{1}, split.n * split.l * size);
-    const std::int64_t share = cpu::last_level_cache_bytes() / (2 * threads());
+    const std::int64_t share = kernels::last_level_cache_bytes() / (2 * threads());
     whole_tiles_ = split.channels >= kFewChannels && channel <= share / (together > 1 ? 8 : 2);
     tile_ = whole_tiles_ ? std::clamp(kNear / 2 / channel, std::int64_t{1}, together) : together;
     while (tile_ > 1 && tiles() < 4 * threads()) tile_ /= 2;

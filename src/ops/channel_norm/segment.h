@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cpu/element.h"
+#include "kernels/element.h"
 #include "normgrad/plan.h"
 
 namespace normgrad {
@@ -71,7 +71,7 @@ void pack_segment(const ChannelSplit& split, int argument, const Segment& segmen
   each_run(split, argument, segment,
            [&](std::int64_t at, std::int64_t offset, std::int64_t count, std::int64_t stride) {
              for (std::int64_t i = 0; i < count; ++i)
-               to[at + i] = cpu::read(from + offset + i * stride);
+               to[at + i] = kernels::read(from + offset + i * stride);
            });
 }
 template <typename T>
@@ -80,7 +80,7 @@ void unpack_segment(const ChannelSplit& split, int argument, const Segment& segm
   each_run(split, argument, segment,
            [&](std::int64_t at, std::int64_t offset, std::int64_t count, std::int64_t stride) {
              for (std::int64_t i = 0; i < count; ++i)
-               cpu::write(to + offset + i * stride, from[at + i]);
+               kernels::write(to + offset + i * stride, from[at + i]);
            });
 }
 

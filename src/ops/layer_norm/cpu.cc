@@ -1,7 +1,7 @@
 // LayerNorm on the CPU: the forward row loops with LayerNorm's formulas.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/layer_norm/cpu.cc"
-#include "cpu/target-inl.h"
+#include "kernels/target-inl.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/row_norm/forward-inl.h"
 

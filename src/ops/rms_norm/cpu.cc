@@ -1,7 +1,7 @@
 // RmsNorm on the CPU: the forward row loops with RMSNorm's formulas.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/rms_norm/cpu.cc"
-#include "cpu/target-inl.h"
+#include "kernels/target-inl.h"
 #include "ops/rms_norm/rms_norm.h"
 #include "ops/row_norm/forward-inl.h"
 

@@ -12,10 +12,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/sizes.h"
-#include "cpu/elementwise-inl.h"
-#include "cpu/parallel_for.h"
-#include "cpu/sums-inl.h"
+#include "runtime/sizes.h"
+#include "kernels/elementwise-inl.h"
+#include "kernels/parallel_for.h"
+#include "kernels/sums-inl.h"
 #include "kernels/pairwise.h"
 #include "ops/formulas-inl.h"
 #include "ops/row_norm/row_norm.h"
@@ -59,7 +59,7 @@ class RowForward {
   void run() {
     if (elements_ == 0) return store_statistics_of_nothing();
     if (is_wide_forward(split_)) return run_wide();
-    cpu::parallel_for(ceil_div(split_.rows, kGroupRows), elements_,
+    kernels::parallel_for(ceil_div(split_.rows, kGroupRows), elements_,
                       [&](std::int64_t group) NORMGRAD_ATTR {
                         const std::int64_t begin = group * kGroupRows;
                         const std::int64_t end = std::min(begin + kGroupRows, split_.rows);
@@ -90,7 +90,7 @@ class RowForward {
   // Threads share the rows of a batch that stays in the cache, chunk by chunk.
   void run_wide() {
     const std::int64_t row_bytes = split_.columns * std::int64_t{sizeof(T)};
-    const std::int64_t fitting = cpu::last_level_cache_bytes() / 4 / row_bytes;
+    const std::int64_t fitting = kernels::last_level_cache_bytes() / 4 / row_bytes;
     const std::int64_t batch = std::clamp(fitting, std::int64_t{1}, kWideForwardRows);
     for (std::int64_t row = 0; row < split_.rows; row += batch) {
       run_batch(row, std::min(batch, split_.rows - row));
@@ -117,7 +117,7 @@ class RowForward {
   template <class Body>
   void for_chunks(std::int64_t rows, Body&& body) const {
     const std::int64_t chunks = ceil_div(split_.columns, kRowChunk);
-    cpu::parallel_for(rows * chunks, rows * split_.columns, [&](std::int64_t task) NORMGRAD_ATTR {
+    kernels::parallel_for(rows * chunks, rows * split_.columns, [&](std::int64_t task) NORMGRAD_ATTR {
       const std::int64_t begin = task % chunks * kRowChunk;
       body(task / chunks, begin, std::min(begin + kRowChunk, split_.columns), task);
     });
@@ -178,7 +178,7 @@ class RowForward {
   void store_statistics(std::int64_t row, const RowStatistics& s) const {
     const auto store_in = [&](int role, double value) {
       if (!wanted(role)) return;
-      cpu::store_element(data_[role], plan_.argument[role].tensor.dtype,
+      kernels::store_element(data_[role], plan_.argument[role].tensor.dtype,
                          row_offset(split_, role, row), value);
     };
     store_in(roles_.mean, s.mean);

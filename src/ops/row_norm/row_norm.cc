@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/sizes.h"
+#include "runtime/sizes.h"
 #include "ops/plan_checks.h"
 
 namespace normgrad {

@@ -10,8 +10,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/sizes.h"
-#include "cpu/sums-inl.h"
+#include "runtime/sizes.h"
+#include "kernels/sums-inl.h"
 #include "ops/formulas-inl.h"
 #include "ops/row_norm/row_norm.h"
 
@@ -56,7 +56,7 @@ inline NORMGRAD_ALWAYS Vec<B> load_weights(const Arithmetic<T>* weights, std::in
 // A NaN loses its payload: store_alternate() wants that.
 template <typename E>
 inline double number(const E* from) {
-  const double value = cpu::to_double(cpu::read(from));
+  const double value = kernels::to_double(kernels::read(from));
   return value == value ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -68,7 +68,7 @@ void prepare_row_weights(const Tensor& tensor, const void* data, const RowSplit&
   using A = Arithmetic<T>;
   std::fill_n(out, row_weights(split), absent);
   if (!tensor.present()) return;
-  cpu::with_element_type(tensor.dtype, [&](auto* type) {
+  kernels::with_element_type(tensor.dtype, [&](auto* type) {
     const auto* from = static_cast<const std::remove_pointer_t<decltype(type)>*>(data);
     for (std::int64_t c = 0; c < split.columns; ++c) {
       out[c] = static_cast<A>(number(from + c * tensor.strides[0]));

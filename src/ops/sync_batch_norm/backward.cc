@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/element.h"
-#include "cpu/float_environment.h"
+#include "kernels/element.h"
+#include "kernels/float_environment.h"
 #include "normgrad/batch_norm_backward.h"
 #include "normgrad/batch_norm_elemt_backward.h"
 #include "ops/batch_norm_backward/batch_norm_backward.h"
@@ -49,7 +49,7 @@ struct Memory {
 };
 
 void compute_part(const SyncPlan& plan, void* const* data, const Memory& memory) {
-  const cpu::FloatEnvironment environment;
+  const kernels::FloatEnvironment environment;
   using namespace argument;  // NOLINT
   void* part_data[kVar + 1] = {};
   for (const int input : {kDy, kX, kMean, kRstd}) part_data[input] = data[input];
@@ -58,7 +58,7 @@ void compute_part(const SyncPlan& plan, void* const* data, const Memory& memory)
   plan.part.execute(plan.part, part_data, memory.rest);
   const std::int64_t channels = channels_of(plan);
   const auto send = [&](std::int64_t i, double value) {
-    cpu::store_element(memory.message, plan.sums, i, value);
+    kernels::store_element(memory.message, plan.sums, i, value);
   };
   for (std::int64_t c = 0; c < channels; ++c) send(c, memory.sum_dy[c]);
   for (std::int64_t c = 0; c < channels; ++c) send(channels + c, memory.sum_dy_xmu[c]);
@@ -81,9 +81,9 @@ Status exchange_sums(const SyncPlan& plan, const Exchange& exchange, const Memor
 // Number i of all messages, added up in f64; of one, where the engine has added up.
 double total_of(const SyncPlan& plan, const Memory& memory, std::int64_t i) {
   const std::int64_t length = message_length(plan).value();
-  double total = cpu::load_element(memory.messages, plan.sums, i);
+  double total = kernels::load_element(memory.messages, plan.sums, i);
   for (std::int64_t r = 1; plan.in_rank_order && r < plan.ranks; ++r) {
-    total += cpu::load_element(memory.messages, plan.sums, r * length + i);
+    total += kernels::load_element(memory.messages, plan.sums, r * length + i);
   }
   return total;
 }
@@ -187,7 +187,7 @@ Status run(const SyncPlan& plan, const SyncBatchNormBackwardData& d, const Excha
   const Memory memory(plan, cut);
   compute_part(plan, data, memory);
   NORMGRAD_TRY(exchange_sums(plan, exchange, memory));
-  const cpu::FloatEnvironment environment;
+  const kernels::FloatEnvironment environment;
   add_up(plan, memory);
   compute_dx(plan, data, memory);
   store_gradients(plan, data, memory);

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/float_environment.h"
+#include "kernels/float_environment.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/channel_norm/parameters.h"
 
@@ -38,7 +38,7 @@ struct Memory {
 };
 
 void compute_part(const SyncPlan& plan, void* const* data, const Memory& memory) {
-  const cpu::FloatEnvironment environment;
+  const kernels::FloatEnvironment environment;
   const std::int64_t channels = channels_of(plan), count = count_of(plan);
   std::fill_n(memory.message, 2 * channels, 0.0);
   memory.message[2 * channels] = static_cast<double>(count);
@@ -178,7 +178,7 @@ Status run(const SyncPlan& plan, const SyncBatchNormData& d, const Exchange& exc
       exchange.all_gather(exchange.context, memory.message, memory.messages,
                           static_cast<std::size_t>(message_length(plan).value()) * sizeof(double)),
       "all_gather"));
-  const cpu::FloatEnvironment environment;
+  const kernels::FloatEnvironment environment;
   const Whole statistics(plan, memory);
   compute_y(plan, data, memory);
   store_statistics(plan, data, memory, statistics.n());

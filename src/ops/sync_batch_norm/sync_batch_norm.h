@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/sizes.h"
+#include "runtime/sizes.h"
 #include "normgrad/sync_batch_norm.h"
 #include "ops/plan_checks.h"
 #include "ops/workspace.h"
