@@ -169,7 +169,7 @@ constexpr kernels::Kernels kernel_set() {
   return {
       row_sums<T>, map_rows<T>, row_gradients<T>, load_numbers<T>, store_sums<T>,  end_chain,
       clear,       add,         prepare_columns,  column_sums<T>,  map_columns<T>, kernels::stream,
-      true};
+      true,        false};
 }
 
 const kernels::KernelSets kExact = {kernel_set<kernels::Half>(), kernel_set<kernels::BFloat>(),

@@ -5,6 +5,7 @@
 #ifndef NORMGRAD_KERNELS_KERNELS_H
 #define NORMGRAD_KERNELS_KERNELS_H
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,7 +21,20 @@ struct Rows {
   void* out;
   std::int64_t g_stride, x_stride, out_stride;  // in bytes
   std::int64_t rows, columns;
+  // To be fetched while these are mapped: what lies so many bytes behind; 0: nothing.
+  std::int64_t g_ahead = 0, x_ahead = 0;
+  // Whether row_gradients stores past the cache: rows of out begin with a cache line.
+  bool past_cache = false;
 };
+
+// Whether f32 has a coefficient with room for the products it takes part in; else exact kernels do its row or channel. Sizes
+// of numbers are in the order of their bits.
+inline bool in_range(double value) {
+  constexpr auto kLeast = std::bit_cast<std::uint64_t>(1e-30),
+                 kMost = std::bit_cast<std::uint64_t>(1e30);
+  const std::uint64_t size = std::bit_cast<std::uint64_t>(value) & ~(std::uint64_t{1} << 63);
+  return (static_cast<int>(size == 0) | static_cast<int>(size - kLeast <= kMost - kLeast)) != 0;
+}
 
 // What is constant along a row, or down a column:
 //   out = scale*(g - c1 - x_n*c2)  with  x_n = (x - mean)*r
@@ -34,6 +48,20 @@ struct RowMap {
   double a() const { return scale; }
   double b() const { return -(scale * c2 * r); }
   double c() const { return -(scale * c1); }
+
+  // What fast kernels read: a, b, c and r in f32.
+  struct Rounded {
+    float a, b, c, r;
+  } rounded = {};
+  // Rounds them. Returns whether all are in range.
+  bool round() {
+    const double all[4] = {a(), b(), c(), r};
+    rounded = {static_cast<float>(all[0]), static_cast<float>(all[1]), static_cast<float>(all[2]),
+               static_cast<float>(all[3])};
+    bool fits = true;
+    for (const double value : all) fits &= in_range(value);
+    return fits;
+  }
 };
 
 // The maps of columns: column c has that of channel c mod channels.
@@ -57,8 +85,10 @@ enum class Form { kG, kGX, kWgX };
 inline constexpr int kTotals = 16;
 // The eight lanes of a sum as one number.
 inline double fold_totals(const double* t) {
-  const double a = t[0] + t[4], b = t[1] + t[5], c = t[2] + t[6], d = t[3] + t[7];
-  return (a + c) + (b + d);
+  typedef double Two __attribute__((vector_size(16), aligned(8)));
+  const auto two = [t](int i) { return *reinterpret_cast<const Two*>(t + i); };
+  const Two sums = (two(0) + two(4)) + (two(2) + two(6));
+  return sums[0] + sums[1];
 }
 // Columns are cut into steps of 32. Rows of numbers per column are padded to whole steps.
 inline constexpr std::int64_t kStepColumns = 32;
@@ -110,6 +140,8 @@ struct Kernels {
   // Copies past the cache; end with stream_fence().
   void (*stream)(const void* from, void* to, std::size_t bytes);
   bool exact;
+  bool
+      fills_lines;  // vectors that are stored fill whole cache lines, so that rows can go past the cache side by side
 };
 
 void stream(const void* from, void* to, std::size_t bytes);

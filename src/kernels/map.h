@@ -10,8 +10,8 @@ void map_rows_of(const Rows& m, const float* w, const RowMap* map) {
     const T* x = row<T>(m.x, m.x_stride, r);
     T* out = row<T>(m.out, m.out_stride, r);
     const Mean<A, kCentre> mean(map[r].mean);
-    const Vec<A> a = coefficient<A>(map[r].a()), b = coefficient<A>(map[r].b()),
-                 c = coefficient<A>(map[r].c());
+    const RowMap::Rounded& k = map[r].rounded;
+    const Vec<A> a = all<A>(k.a), b = all<A>(k.b), c = all<A>(k.c);
     for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
       const std::int64_t at = column + unit * kUnit<A>;
       Vec<A> gs[2], xs[2], outs[2];

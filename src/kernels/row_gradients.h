@@ -18,17 +18,18 @@ NORMGRAD_INLINE void row_gradients_of(const Rows& m, const float* w, const RowMa
     x[r] = row<T>(m.x, m.x_stride, first_row + r);
     out[r] = row<T>(m.out, m.out_stride, first_row + r);
   }
-  struct Row {  // exact kernels do rows with others than finite ones
+  struct Row {
     explicit Row(const RowMap& k)
         : mean(k.mean),
-          a(all<A>(static_cast<A>(k.a()))),
-          b(all<A>(static_cast<A>(k.b()))),
-          c(all<A>(static_cast<A>(k.c()))),
-          r(all<A>(static_cast<A>(k.r))) {}
+          a(all<A>(k.rounded.a)),
+          b(all<A>(k.rounded.b)),
+          c(all<A>(k.rounded.c)),
+          r(all<A>(k.rounded.r)) {}
     Mean<A, kCentre> mean;
     Vec<A> a, b, c, r;
   };
   const Row rows[2] = {Row(map[first_row]), Row(map[first_row + kRows - 1])};
+  const bool near = m.g_ahead == 0 && !m.past_cache;
   for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
     const std::int64_t at = column + unit * kUnit<A>;
     Vec<A> gs[kRows][2], xs[kRows][2];
@@ -59,8 +60,25 @@ NORMGRAD_INLINE void row_gradients_of(const Rows& m, const float* w, const RowMa
         if constexpr (kHasDb) store<A>(db_chain, db + lanes);
       }
     }
-    NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r)
+    if (near) {
+      NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
         store_unit(gs[r][0], gs[r][1], out[r] + at, part);
+      }
+      return;
+    }
+    NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
+      if (m.g_ahead != 0) {
+        fetch<A>(g[r] + at, m.g_ahead);
+        fetch<A>(x[r] + at, m.x_ahead);
+      }
+      if constexpr (kFillsLines<A, T> && std::is_same_v<decltype(part), Whole>) {
+        if (m.past_cache) {
+          stream_unit(gs[r][0], gs[r][1], out[r] + at);
+          continue;
+        }
+      }
+      store_unit(gs[r][0], gs[r][1], out[r] + at, part);
+    }
   });
 }
 

@@ -59,7 +59,8 @@ constexpr kernels::Kernels kernel_set() {
           column_sums<A, T>,
           map_columns<A, T>,
           stream,
-          false};
+          false,
+          kFillsLines<A, T>};
 }
 
 const kernels::KernelSets kFast = {kernel_set<Half>(), kernel_set<BFloat>(), kernel_set<float>()};

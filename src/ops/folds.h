@@ -20,14 +20,8 @@ inline void fold_rows(const kernels::Kernels& k, double* rows, std::int64_t coun
   }
 }
 
-// Whether f32 has a coefficient with room for the products it takes part in; else exact kernels do its row or channel.
-inline bool in_range(double value) {
-  const double size = std::abs(value);
-  return size == 0 || (size >= 1e-30 && size <= 1e30);
-}
-inline bool in_range(const kernels::RowMap& map) {
-  return in_range(map.r) && in_range(map.a()) && in_range(map.b()) && in_range(map.c());
-}
+using kernels::in_range;
+inline bool in_range(kernels::RowMap& map) { return map.round(); }
 
 }  // namespace normgrad
 

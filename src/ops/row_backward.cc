@@ -295,14 +295,17 @@ class RowBackward {
   }
   // Rows that the same kernels do, by ranges of columns where something is to be done with each range.
   void emit_rows(const Kernels& k, const Rows& rows, const RowMap* maps, Columns columns,
-                 const Chains& chains, const Rows* next) const {
-    const bool in_tile = streams_ || !writes_;
-    const bool in_ranges = in_tile || next != nullptr || rows.rows * row_bytes_ > kNearBytes;
+                 const Chains& chains) const {
+    const auto lines = reinterpret_cast<std::uintptr_t>(rows.out) |
+                       static_cast<std::uintptr_t>(rows.rows > 1 ? rows.out_stride : 0);
+    const bool past_cache = streams_ && k.fills_lines && chains.dw != nullptr && lines % 64 == 0;
+    const bool in_tile = (streams_ && !past_cache) || !writes_;
+    const bool in_ranges = in_tile || rows.rows * row_bytes_ > kNearBytes;
     const std::int64_t range = in_ranges ? kRange : columns.count();
     for (std::int64_t begin = columns.begin; begin < columns.end; begin += range) {
       const Columns part{begin, std::min(columns.end, begin + range)};
-      if (next != nullptr) fetch(*next, part);
-      const Rows some = part_of(rows, 0, rows.rows, part);
+      Rows some = part_of(rows, 0, rows.rows, part);
+      some.past_cache = past_cache;
       if (in_tile) {
         emit_by_tile(k, some, maps, chains, begin);
       } else {
@@ -310,22 +313,10 @@ class RowBackward {
       }
     }
   }
-  // The next rows, while these are mapped: their sums then find them in the cache.
-  void fetch(const Rows& rows, Columns columns) const {
-    const std::int64_t offset = columns.begin * size_, bytes = columns.count() * size_;
-    for (std::int64_t r = 0; r < rows.rows; ++r) {
-      const char* g = static_cast<const char*>(rows.g) + r * rows.g_stride + offset;
-      const char* x = static_cast<const char*>(rows.x) + r * rows.x_stride + offset;
-      for (std::int64_t at = 0; at < bytes; at += 64) {
-        kernels::prefetch(g + at);
-        kernels::prefetch(x + at);
-      }
-    }
-  }
   // Rows of one chain, each by the kernels that it asks for. Exact ones add their terms straight to the sums.
   // chains.begin: no row has been added yet; chains.end: with the last of these. Returns whether a chain is open then.
-  bool emit(const Rows& rows, const RowMap* maps, const bool* exact, Columns columns, Chains chains,
-            const Rows* next) const {
+  bool emit(const Rows& rows, const RowMap* maps, const bool* exact, Columns columns,
+            Chains chains) const {
     const bool end = chains.end;
     for (std::int64_t r = 0; r < rows.rows;) {
       std::int64_t same = 1;
@@ -335,11 +326,11 @@ class RowBackward {
       if (exact[r] && !kernels_.exact) {
         const Chains straight{chains.dw_sums, chains.db_sums, chains.dw_sums,
                               chains.db_sums, false,          false};
-        emit_rows(exact_, some, maps + r, columns, straight, nullptr);
+        emit_rows(exact_, some, maps + r, columns, straight);
         if (last && end && !chains.begin) end_chains(chains, columns);
       } else {
         chains.end = end && last;
-        emit_rows(kernels_, some, maps + r, columns, chains, last ? next : nullptr);
+        emit_rows(kernels_, some, maps + r, columns, chains);
         chains.begin = false;
       }
       r += same;
@@ -373,7 +364,12 @@ class RowBackward {
     for (std::int64_t row = block * split_.block_rows, count; row < end; row += count) {
       const std::int64_t group_end = std::min(end, row / kChain * kChain + kChain);
       count = even_rows(row, std::min(together_, group_end - row));
-      const Rows rows = rows_at(row, count);
+      Rows rows = rows_at(row, count);
+      if (fetches_ && row + 2 * count <= end && even_rows(row, 2 * count) == 2 * count) {
+        rows.g_ahead =
+            count * rows.g_stride;  // while these are mapped: the next sums then find them near
+        rows.x_ahead = count * rows.x_stride;
+      }
       RowMap maps[kChain];
       RowSums sums[kChain];
       bool exact[kChain];
@@ -382,9 +378,7 @@ class RowBackward {
       finish_maps(rows, sums, maps, exact);
       chains.begin = !open;
       chains.end = row + count == group_end;
-      const bool has_next = fetches_ && row + 2 * count <= end;
-      const Rows next = has_next ? rows_at(row + count, even_rows(row + count, count)) : Rows{};
-      open = emit(rows, maps, exact, all, chains, has_next ? &next : nullptr);
+      open = emit(rows, maps, exact, all, chains);
     }
     if (streams_) kernels::stream_fence();
   }
@@ -432,11 +426,9 @@ class RowBackward {
       some = even_rows(first + r, end - r);
       chains.begin = !open;
       chains.end = r + some == end;
-      const Rows rows = rows_at(first + r, some);
-      const bool has_next = fetches_ && columns.end + kRange <= split_.columns;
-      const Rows next = has_next ? part_of(rows, 0, some, {kRange, split_.columns}) : rows;
-      open = emit(rows, space_.maps + r, space_.exact + r, columns, chains,
-                  has_next ? &next : nullptr);
+      Rows rows = rows_at(first + r, some);
+      if (fetches_) rows.g_ahead = rows.x_ahead = kRange * size_;
+      open = emit(rows, space_.maps + r, space_.exact + r, columns, chains);
     }
   }
 
