@@ -3,7 +3,7 @@
 #ifndef NORMGRAD_OPS_CHANNEL_BACKWARD_H
 #define NORMGRAD_OPS_CHANNEL_BACKWARD_H
 
-#include "normgrad/plan.h"
+#include "ops/plan.h"
 
 namespace normgrad {
 
@@ -17,9 +17,9 @@ struct ChannelRoles {
 };
 
 // Chooses the walk, by x alone, and measures the workspace. plan.channel is there.
-Status plan_channel_backward(Plan& plan, const ChannelRoles& roles);
+Status plan_channel_backward(PlanBody& plan, const ChannelRoles& roles);
 // count: elements per channel, of all devices.
-void run_channel_backward(const Plan& plan, const ChannelRoles& roles, double count,
+void run_channel_backward(const PlanBody& plan, const ChannelRoles& roles, double count,
                           void* const* data, std::byte* workspace);
 
 }  // namespace normgrad

@@ -1,11 +1,10 @@
 // aclnnBatchNorm: normalization with the statistics of the input, or with the running ones.
-#include "normgrad/batch_norm.h"
-
 #include "aclnnop/aclnn_batch_norm.h"
 #include "api/aclnn/channel_axis.h"
 #include "api/aclnn/operator.h"
 
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::Arg;
 
 namespace {
 
@@ -45,35 +44,36 @@ int check_shapes(const Arguments& a) {
       a.axis());
 }
 
-int plan_training(const Arguments& a, normgrad::BatchNorm& problem, aclOpExecutor& executor) {
+int plan_training(const Arguments& a, normgrad::Problem& problem, aclOpExecutor& executor) {
   return make_executor(executor, problem,
-                       {{a.input, &problem.x},
-                        {a.weight, &problem.w},
-                        {a.bias, &problem.b},
-                        {a.running_mean, &problem.running_mean},
-                        {a.running_var, &problem.running_var},
-                        {a.output, &problem.y},
-                        {a.save_mean, &problem.mean},
-                        {a.save_invstd, is_950() ? &problem.rstd : &problem.var}});
+                       {{a.input, Arg::kX},
+                        {a.weight, Arg::kW},
+                        {a.bias, Arg::kB},
+                        {a.running_mean, Arg::kRunningMean},
+                        {a.running_var, Arg::kRunningVar},
+                        {a.output, Arg::kY},
+                        {a.save_mean, Arg::kMean},
+                        {a.save_invstd, is_950() ? Arg::kRstd : Arg::kVar}});
 }
 
-int plan_inference(const Arguments& a, normgrad::BatchNorm& problem, aclOpExecutor& executor) {
+int plan_inference(const Arguments& a, normgrad::Problem& problem, aclOpExecutor& executor) {
   if (!a.running_var) {
-    problem.var = unit_variance(a.running_var.name, a.input.extent(a.axis()));
+    problem[Arg::kVar] = unit_variance(a.running_var.name, a.input.extent(a.axis()));
   }
   NORMGRAD_ACLNN_TRY(make_executor(executor, problem,
-                                   {{a.input, &problem.x},
-                                    {a.weight, &problem.w},
-                                    {a.bias, &problem.b},
-                                    {a.running_mean, &problem.mean},
-                                    {a.running_var, &problem.var},
-                                    {a.output, &problem.y}}));
-  if (!a.running_var) set_unit_variance(executor, argument_of(problem, &problem.var));
+                                   {{a.input, Arg::kX},
+                                    {a.weight, Arg::kW},
+                                    {a.bias, Arg::kB},
+                                    {a.running_mean, Arg::kMean},
+                                    {a.running_var, Arg::kVar},
+                                    {a.output, Arg::kY}}));
+  if (!a.running_var) set_unit_variance(executor, Arg::kVar);
   return 0;
 }
 
 int plan(const Arguments& a, aclOpExecutor& executor) {
-  normgrad::BatchNorm problem;
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kBatchNorm;
   problem.training = a.training;
   problem.momentum = a.momentum;
   problem.eps = a.eps;
@@ -89,11 +89,12 @@ int plan_empty(const Arguments& a, aclOpExecutor& executor) {
   NORMGRAD_ACLNN_TRY(check_listed_dtype({a.save_mean, a.save_invstd}));
   NORMGRAD_ACLNN_TRY(check_views({a.save_mean, a.save_invstd}));
   NORMGRAD_ACLNN_TRY(check_channels({a.save_mean, a.save_invstd}, a.input, a.axis()));
-  normgrad::BatchNorm problem;
-  problem.x = {normgrad::DataType::kF32, 2, {0, channels}, {channels, 1}, a.input.name};
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kBatchNorm;
+  problem[Arg::kX] = {normgrad::DataType::kF32, 2, {0, channels}, {channels, 1}, a.input.name};
   return make_executor(
       executor, problem,
-      {{a.save_mean, &problem.mean}, {a.save_invstd, is_950() ? &problem.rstd : &problem.var}});
+      {{a.save_mean, Arg::kMean}, {a.save_invstd, is_950() ? Arg::kRstd : Arg::kVar}});
 }
 
 int check_and_plan(const Arguments& a, aclOpExecutor& executor) {

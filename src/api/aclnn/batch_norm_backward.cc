@@ -1,6 +1,4 @@
 // aclnnBatchNormBackward and aclnnFastBatchNormBackward: one computation; the first has more rules.
-#include "normgrad/batch_norm_backward.h"
-
 #include "aclnnop/aclnn_batch_norm_backward.h"
 #include "aclnnop/aclnn_fast_batch_norm_backward.h"
 #include "api/aclnn/arrays.h"
@@ -8,6 +6,7 @@
 #include "api/aclnn/operator.h"
 
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::Arg;
 
 namespace {
 
@@ -119,7 +118,8 @@ int check(const Inputs& in, const Outputs& out, Rules rules) {
 }
 
 int plan(const Inputs& in, const Outputs& out, aclOpExecutor& executor) {
-  normgrad::BatchNormBackward problem;
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kBatchNormBackward;
   problem.training = in.training;
   problem.eps = in.eps;
   problem.channel_axis = in.axis();
@@ -127,17 +127,17 @@ int plan(const Inputs& in, const Outputs& out, aclOpExecutor& executor) {
   const Operand& spread = in.training ? in.save_invstd : in.running_var;
   const bool is_variance = !in.training || !is_950();
   const bool left_out = is_variance && !spread;
-  if (left_out) problem.var = unit_variance(spread.name, in.input.extent(in.axis()));
+  if (left_out) problem[Arg::kVar] = unit_variance(spread.name, in.input.extent(in.axis()));
   NORMGRAD_ACLNN_TRY(make_executor(executor, problem,
-                                   {{in.grad_out, &problem.dy},
-                                    {in.input, &problem.x},
-                                    {in.weight, &problem.w},
-                                    {mean, &problem.mean},
-                                    {spread, is_variance ? &problem.var : &problem.rstd},
-                                    {out.grad_input, &problem.dx},
-                                    {out.grad_weight, &problem.dw},
-                                    {out.grad_bias, &problem.db}}));
-  if (left_out) set_unit_variance(executor, argument_of(problem, &problem.var));
+                                   {{in.grad_out, Arg::kDy},
+                                    {in.input, Arg::kX},
+                                    {in.weight, Arg::kW},
+                                    {mean, Arg::kMean},
+                                    {spread, is_variance ? Arg::kVar : Arg::kRstd},
+                                    {out.grad_input, Arg::kDx},
+                                    {out.grad_weight, Arg::kDw},
+                                    {out.grad_bias, Arg::kDb}}));
+  if (left_out) set_unit_variance(executor, Arg::kVar);
   return 0;
 }
 

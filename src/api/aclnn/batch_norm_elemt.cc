@@ -1,9 +1,8 @@
 // aclnnBatchNormElemt: normalization with given statistics.
 #include "aclnnop/aclnn_batch_norm_elemt.h"
 #include "api/aclnn/operator.h"
-#include "normgrad/batch_norm.h"
-
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::Arg;
 
 namespace {
 
@@ -38,15 +37,16 @@ int check_and_plan(const Arguments& a, aclOpExecutor& executor) {
   set_slots(executor, {a.input, a.weight, a.bias, a.mean, a.invstd}, {a.output});
   NORMGRAD_ACLNN_TRY(check(a));
   if (a.input->is_empty()) return 0;
-  normgrad::BatchNorm problem;
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kBatchNorm;
   problem.training = false;
   return make_executor(executor, problem,
-                       {{a.input, &problem.x},
-                        {a.weight, &problem.w},
-                        {a.bias, &problem.b},
-                        {a.mean, &problem.mean},
-                        {a.invstd, &problem.rstd},
-                        {a.output, &problem.y}});
+                       {{a.input, Arg::kX},
+                        {a.weight, Arg::kW},
+                        {a.bias, Arg::kB},
+                        {a.mean, Arg::kMean},
+                        {a.invstd, Arg::kRstd},
+                        {a.output, Arg::kY}});
 }
 
 }  // namespace

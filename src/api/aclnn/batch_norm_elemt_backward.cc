@@ -1,10 +1,9 @@
 // aclnnBatchNormElemtBackward: the gradient of the input from sums over all devices.
-#include "normgrad/batch_norm_elemt_backward.h"
-
 #include "aclnnop/aclnn_batch_norm_elemt_backward.h"
 #include "api/aclnn/operator.h"
 
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::Arg;
 
 namespace {
 
@@ -53,17 +52,18 @@ int check_shapes(const Arguments& a) {
 }
 
 int plan(const Arguments& a, aclOpExecutor& executor) {
-  normgrad::BatchNormElemtBackward problem;
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kBatchNormElemtBackward;
   return make_executor(executor, problem,
-                       {{a.grad_out, &problem.dy},
-                        {a.input, &problem.x},
-                        {a.mean, &problem.mean},
-                        {a.invstd, &problem.rstd},
-                        {a.weight, &problem.w},
-                        {a.sum_dy, &problem.sum_dy},
-                        {a.sum_dy_xmu, &problem.sum_dy_xmu},
-                        {a.counter, &problem.counts},
-                        {a.grad_input, &problem.dx}});
+                       {{a.grad_out, Arg::kDy},
+                        {a.input, Arg::kX},
+                        {a.mean, Arg::kMean},
+                        {a.invstd, Arg::kRstd},
+                        {a.weight, Arg::kW},
+                        {a.sum_dy, Arg::kSumDy},
+                        {a.sum_dy_xmu, Arg::kSumDyXmu},
+                        {a.counter, Arg::kCounts},
+                        {a.grad_input, Arg::kDx}});
 }
 
 int check_and_plan(const Arguments& a, aclOpExecutor& executor) {

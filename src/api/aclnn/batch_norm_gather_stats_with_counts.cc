@@ -1,9 +1,8 @@
 // aclnnBatchNormGatherStatsWithCounts: the statistics of all devices from those of each.
 #include "aclnnop/aclnn_batch_norm_gather_stats_with_counts.h"
 #include "api/aclnn/operator.h"
-#include "normgrad/batch_norm_gather_stats.h"
-
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::Arg;
 
 namespace {
 
@@ -44,19 +43,20 @@ int check_shapes(const Arguments& a) {
 }
 
 int plan(const Arguments& a, double momentum, double eps, aclOpExecutor& executor) {
-  normgrad::BatchNormGatherStats problem;
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kBatchNormGatherStats;
   problem.momentum = momentum;
   problem.eps = eps;
   const bool updates = a.running_mean && a.running_var;  // both or none
   const Operand none("", nullptr);
   return make_executor(executor, problem,
-                       {{a.mean, &problem.mean},
-                        {a.invstd, &problem.rstd},
-                        {updates ? a.running_mean : none, &problem.running_mean},
-                        {updates ? a.running_var : none, &problem.running_var},
-                        {a.counts, &problem.counts},
-                        {a.mean_all, &problem.mean_all},
-                        {a.invstd_all, &problem.rstd_all}});
+                       {{a.mean, Arg::kMean},
+                        {a.invstd, Arg::kRstd},
+                        {updates ? a.running_mean : none, Arg::kRunningMean},
+                        {updates ? a.running_var : none, Arg::kRunningVar},
+                        {a.counts, Arg::kCounts},
+                        {a.mean_all, Arg::kMeanAll},
+                        {a.invstd_all, Arg::kRstdAll}});
 }
 
 int check_and_plan(const Arguments& a, double momentum, double eps, aclOpExecutor& executor) {

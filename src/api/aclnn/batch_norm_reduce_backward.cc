@@ -1,9 +1,8 @@
 // aclnnBatchNormReduceBackward: the sums of the backward pass, over one device.
 #include "aclnnop/aclnn_batch_norm_backward_reduce.h"
 #include "api/aclnn/operator.h"
-#include "normgrad/batch_norm_backward.h"
-
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::Arg;
 
 namespace {
 
@@ -53,28 +52,31 @@ int check_the_rest(const Arguments& a) {
 // Sums over nothing; on an Ascend910B they are not even written.
 int plan_empty(const Arguments& a, aclOpExecutor& executor) {
   if (!is_950()) return 0;
-  normgrad::BatchNormBackward problem;
-  problem.x = {normgrad::DataType::kF32, 2, {0, a.channels()}, {a.channels(), 1}, a.input.name};
-  problem.dy = problem.x;
-  problem.dy.name = a.grad_out.name;
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kBatchNormBackward;
+  problem[Arg::kX] = {
+      normgrad::DataType::kF32, 2, {0, a.channels()}, {a.channels(), 1}, a.input.name};
+  problem[Arg::kDy] = problem[Arg::kX];
+  problem[Arg::kDy].name = a.grad_out.name;
   return make_executor(executor, problem,
-                       {{a.sum_dy, &problem.sum_dy},
-                        {a.sum_dy_xmu, &problem.sum_dy_xmu},
-                        {a.grad_weight, &problem.dw},
-                        {a.grad_bias, &problem.db}});
+                       {{a.sum_dy, Arg::kSumDy},
+                        {a.sum_dy_xmu, Arg::kSumDyXmu},
+                        {a.grad_weight, Arg::kDw},
+                        {a.grad_bias, Arg::kDb}});
 }
 
 int plan(const Arguments& a, aclOpExecutor& executor) {
-  normgrad::BatchNormBackward problem;
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kBatchNormBackward;
   return make_executor(executor, problem,
-                       {{a.grad_out, &problem.dy},
-                        {a.input, &problem.x},
-                        {a.mean, &problem.mean},
-                        {a.invstd, &problem.rstd},
-                        {a.sum_dy, &problem.sum_dy},
-                        {a.sum_dy_xmu, &problem.sum_dy_xmu},
-                        {a.grad_weight, &problem.dw},
-                        {a.grad_bias, &problem.db}});
+                       {{a.grad_out, Arg::kDy},
+                        {a.input, Arg::kX},
+                        {a.mean, Arg::kMean},
+                        {a.invstd, Arg::kRstd},
+                        {a.sum_dy, Arg::kSumDy},
+                        {a.sum_dy_xmu, Arg::kSumDyXmu},
+                        {a.grad_weight, Arg::kDw},
+                        {a.grad_bias, Arg::kDb}});
 }
 
 int check_and_plan(const Arguments& a, aclOpExecutor& executor) {

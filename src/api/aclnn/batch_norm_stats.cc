@@ -1,9 +1,8 @@
 // aclnnBatchNormStats: mean and reciprocal standard deviation of every channel, over one device.
 #include "aclnnop/aclnn_batch_norm_stats.h"
 #include "api/aclnn/operator.h"
-#include "normgrad/batch_norm.h"
-
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
+using normgrad::Arg;
 
 namespace {
 
@@ -28,10 +27,11 @@ int check_and_plan(const Arguments& a, double eps, aclOpExecutor& executor) {
   set_slots(executor, {a.input}, {a.mean, a.invstd});
   NORMGRAD_ACLNN_TRY(check(a));
   if (a.input.extent(kChannelAxis) == 0) return 0;
-  normgrad::BatchNorm problem;
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kBatchNorm;
   problem.eps = eps;
   return make_executor(executor, problem,
-                       {{a.input, &problem.x}, {a.mean, &problem.mean}, {a.invstd, &problem.rstd}});
+                       {{a.input, Arg::kX}, {a.mean, Arg::kMean}, {a.invstd, Arg::kRstd}});
 }
 
 }  // namespace

@@ -23,6 +23,15 @@ void set_tensor(const Operand& operand, Tensor* tensor) {
   std::copy(given.strides.begin(), given.strides.end(), tensor->strides);
 }
 
+void set_argument(aclOpExecutor& executor, const Operand& operand, Arg arg, const Tensor& tensor) {
+  const auto slot = std::find_if(executor.slot, executor.slot + executor.slots,
+                                 [&](const TensorSlot& s) { return s.name == operand.name; });
+  slot->arg = arg;
+  // The offset of a tensor without elements is not checked and means nothing.
+  slot->offset_bytes = operand->is_empty() ? 0 : operand->offset * size_of(tensor.dtype);
+  executor.set_address(*slot, operand->address);
+}
+
 constexpr double kUnitVariance = 1;
 
 }  // namespace
@@ -37,28 +46,24 @@ void set_slots(aclOpExecutor& executor, Operands inputs, Operands outputs) {
   }
 }
 
-void set_tensors(Bindings bindings) {
-  for (const Binding& binding : bindings) {
-    if (binding.operand) set_tensor(binding.operand, binding.tensor);
+int make_executor(aclOpExecutor& executor, Problem& problem, Bindings bindings) {
+  for (const auto& [operand, arg] : bindings) {
+    if (operand) set_tensor(operand, &problem[arg]);
   }
-}
-
-void set_argument(aclOpExecutor& executor, const Operand& operand, int argument) {
-  const auto slot = std::find_if(executor.slot, executor.slot + executor.slots,
-                                 [&](const TensorSlot& s) { return s.name == operand.name; });
-  slot->argument = argument;
-  const std::int64_t bytes = size_of(executor.plan.argument[argument].tensor.dtype);
-  // The offset of a tensor without elements is not checked and means nothing.
-  slot->offset_bytes = operand->is_empty() ? 0 : operand->offset * bytes;
-  executor.set_address(*slot, operand->address);
+  const Status status = make_plan(problem, &executor.plan);
+  if (status != Status::kOk) return to_aclnn(status);
+  for (const auto& [operand, arg] : bindings) {
+    if (operand) set_argument(executor, operand, arg, problem[arg]);
+  }
+  return 0;
 }
 
 Tensor unit_variance(const char* name, std::int64_t channels) {
   return {DataType::kF64, 1, {channels}, {0}, name};
 }
 
-void set_unit_variance(aclOpExecutor& executor, int argument) {
-  executor.data[argument] = const_cast<double*>(&kUnitVariance);  // an input: only read
+void set_unit_variance(aclOpExecutor& executor, Arg arg) {
+  executor.addresses[arg] = &kUnitVariance;
 }
 
 }  // namespace normgrad::api

@@ -19,44 +19,20 @@ inline bool is_950() { return environment().soc == Soc::kAscend950; }
 // The slots of all tensor arguments, in the order of the prototype; none is looked at.
 void set_slots(aclOpExecutor& executor, Operands inputs, Operands outputs);
 
-// An API tensor and the tensor of the problem that it is.
+// An API tensor and which argument of the problem it is.
 struct Binding {
   const Operand& operand;
-  Tensor* tensor;
+  Arg arg;
 };
 using Bindings = std::initializer_list<Binding>;
 
-// Fills in the problem's tensors; one that is left out stays absent.
-void set_tensors(Bindings bindings);
-// Fills in slot and address of an argument of the plan.
-void set_argument(aclOpExecutor& executor, const Operand& operand, int argument);
-
-// A plan's arguments are its problem's tensors in the order of the header (normgrad/plan.h), which
-// stand at its beginning.
-template <class Problem>
-int argument_of(const Problem& problem, const Tensor* tensor) {
-  const auto bytes =
-      reinterpret_cast<const char*>(tensor) - reinterpret_cast<const char*>(&problem);
-  return static_cast<int>(bytes / static_cast<std::ptrdiff_t>(sizeof(Tensor)));
-}
-
 // The last step of phase 1: what the core has against the problem, then a plan with its addresses.
-template <class Problem>
-int make_executor(aclOpExecutor& executor, Problem& problem, Bindings bindings) {
-  set_tensors(bindings);
-  const Status status = make_plan(problem, &executor.plan);
-  if (status != Status::kOk) return to_aclnn(status);
-  for (const Binding& binding : bindings) {
-    if (!binding.operand) continue;
-    set_argument(executor, binding.operand, argument_of(problem, binding.tensor));
-  }
-  return 0;
-}
+int make_executor(aclOpExecutor& executor, Problem& problem, Bindings bindings);
 
 // A variance of 1 for every channel, in place of one that was left out: before, and after
 // make_executor.
 Tensor unit_variance(const char* name, std::int64_t channels);
-void set_unit_variance(aclOpExecutor& executor, int argument);
+void set_unit_variance(aclOpExecutor& executor, Arg arg);
 
 // Phase 1 of operator `op` (the name of phase 2): check_and_plan(executor) refuses, or leaves slots
 // and, unless there is nothing to do, a plan.
@@ -66,10 +42,10 @@ int phase_one(const char* name, const char* op, std::uint64_t* workspace_size,
   return aclnn_entry(name, [&] {
     if (workspace_size == nullptr) return refuse_null_pointer("workspaceSize");
     if (executor_ptr == nullptr) return refuse_null_pointer("executor");
-    auto executor = std::make_unique_for_overwrite<aclOpExecutor>();
+    auto executor = std::make_unique<aclOpExecutor>();
     executor->op = op;
     NORMGRAD_ACLNN_TRY(check_and_plan(*executor));
-    const std::uint64_t needed = executor->plan.workspace_bytes;
+    const std::uint64_t needed = executor->plan.workspace_bytes();
     publish(std::move(executor), executor_ptr);
     *workspace_size = needed;
     return 0;

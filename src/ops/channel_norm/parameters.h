@@ -6,15 +6,15 @@
 #include <type_traits>
 
 #include "kernels/element.h"
-#include "normgrad/plan.h"
 #include "ops/channel_norm/channel_norm.h"
+#include "ops/plan.h"
 #include "ops/statistics.h"
 
 namespace normgrad {
 
 class Parameters {
  public:
-  Parameters(const Plan& plan, void* const* data) : plan_(plan), data_(data) {}
+  Parameters(const PlanBody& plan, void* const* data) : plan_(plan), data_(data) {}
 
   bool has(int argument) const { return plan_.argument[argument].tensor.present(); }
   double load(int argument, std::int64_t channel, double absent) const {
@@ -81,7 +81,7 @@ class Parameters {
     }
   }
 
-  const Plan& plan_;
+  const PlanBody& plan_;
   void* const* data_;
 };
 

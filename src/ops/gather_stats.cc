@@ -1,43 +1,35 @@
-// A few numbers per channel and device: plain f64 code, no vectors, no threads.
-#include "normgrad/batch_norm_gather_stats.h"
-
+// The statistics of a batch that is spread over several devices, from those of its parts: a few numbers per channel and
+// device, plain f64 code, no vectors, no threads.
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "runtime/sizes.h"
 #include "ops/channel_norm/parameters.h"
-#include "ops/plan_checks.h"
+#include "ops/operators.h"
+#include "runtime/failure.h"
+#include "runtime/sizes.h"
 
 namespace normgrad {
 namespace {
 
-constexpr char kName[] = "BatchNormGatherStats";
-enum : int { kMeanAll, kRstdAll, kRunningMean, kRunningVar, kMean, kRstd, kCounts };
+using enum Direction;
+using enum Shape;
+using enum Types;
+using enum Presence;
 
-Status check_dtypes(const BatchNormGatherStats& p) {
-  for (const Tensor* t : {&p.mean, &p.rstd, &p.counts, &p.mean_all, &p.rstd_all}) {
-    NORMGRAD_TRY(check_present(*t));
-  }
-  for (const Tensor* t :
-       {&p.mean, &p.rstd, &p.counts, &p.mean_all, &p.rstd_all, &p.running_mean, &p.running_var}) {
-    NORMGRAD_TRY(check_number_dtype(*t));
-  }
-  return Status::kOk;
-}
-
-Status check_shapes(const BatchNormGatherStats& p) {
-  if (p.mean.rank != 2) {
-    return fail(Status::kBadShape, "%s has shape %s, but must have 2 dimensions: device, channel",
-                p.mean.name, shape_of(p.mean).text);
-  }
-  NORMGRAD_TRY(check_same_shape(p.rstd, p.mean));
-  NORMGRAD_TRY(check_vector(p.counts, p.mean.shape[0], "the number of devices"));
-  for (const Tensor* t : {&p.mean_all, &p.rstd_all, &p.running_mean, &p.running_var}) {
-    NORMGRAD_TRY(check_vector(*t, p.mean.shape[1], "the number of channels"));
-  }
-  return Status::kOk;
-}
+constexpr Rule kRules[] = {
+    {Arg::kMeanAll, kOut, kChannels, kNumber, kRequired},
+    {Arg::kRstdAll, kOut, kChannels, kNumber, kRequired},
+    {Arg::kRunningMean, kOut, kChannels, kNumber},
+    {Arg::kRunningVar, kOut, kChannels, kNumber},
+    {Arg::kMean, kIn, kDevices, kNumber, kRequired},
+    {Arg::kRstd, kIn, kDevices, kNumber, kRequired},
+    {Arg::kCounts, kIn, kPerDevice, kNumber, kRequired},
+};
+constexpr int kMeanAll = index_of(Arg::kMeanAll), kRstdAll = index_of(Arg::kRstdAll),
+              kRunningMean = index_of(Arg::kRunningMean), kRunningVar = index_of(Arg::kRunningVar),
+              kMean = index_of(Arg::kMean), kRstd = index_of(Arg::kRstd),
+              kCounts = index_of(Arg::kCounts);
 
 // 1/rstd^2 - eps without the cancellation: with eps far above the variance, 1/rstd^2 is almost eps.
 double var_of(double rstd, double eps) {
@@ -50,7 +42,7 @@ double var_of(double rstd, double eps) {
 class Gather {
  public:
   // The counts are copied to the workspace first: an output may lie in their place.
-  Gather(const Plan& plan, void* const* data, std::byte* workspace)
+  Gather(const PlanBody& plan, void* const* data, std::byte* workspace)
       : plan_(plan), data_(data), parameters_(plan, data), counts_(workspace) {
     for (std::int64_t w = 0; w < devices(); ++w) {
       const double count = parameters_.load(kCounts, w, 0);
@@ -73,7 +65,7 @@ class Gather {
   double at(int argument, std::int64_t device, std::int64_t channel) const {
     const Tensor& tensor = plan_.argument[argument].tensor;
     return kernels::load_element(data_[argument], tensor.dtype,
-                             device * tensor.strides[0] + channel * tensor.strides[1]);
+                                 device * tensor.strides[0] + channel * tensor.strides[1]);
   }
 
   void gather(std::int64_t channel) const {
@@ -103,46 +95,31 @@ class Gather {
                       updated(parameters_.load(running, channel, 0), plan_.momentum, now));
   }
 
-  const Plan& plan_;
+  const PlanBody& plan_;
   void* const* data_;
   Parameters parameters_;
   std::byte* counts_;
   double n_ = 0;
 };
 
-}  // namespace
-
-Status make_plan(const BatchNormGatherStats& p, Plan* plan) {
-  Plan made;
-  set_arguments(
-      made,
-      {&p.mean_all, &p.rstd_all, &p.running_mean, &p.running_var, &p.mean, &p.rstd, &p.counts}, 4);
-  NORMGRAD_TRY(check_dtypes(p));
-  NORMGRAD_TRY(check_shapes(p));
-  NORMGRAD_TRY(check_sizes(made));
-  NORMGRAD_TRY(check_outputs(made));
-  const Checked bytes = Checked(p.counts.shape[0]) * 8;
+Status prepare(PlanBody& plan) {
+  const Tensor& counts = plan.tensor(Arg::kCounts);
+  const Checked bytes = Checked(counts.shape[0]) * 8;
   if (!bytes.ok()) {
-    return fail(Status::kBadShape, "%s has shape %s, which is too many devices", p.counts.name,
-                shape_of(p.counts).text);
+    return fail(Status::kBadShape, "%s has shape %s, which is too many devices", counts.name,
+                shape_of(counts).text);
   }
-  made.workspace_bytes = static_cast<std::size_t>(bytes.value());
-  made.eps = p.eps;
-  made.momentum = p.momentum;
-  made.op = kName;
-  made.execute = [](const Plan& self, void* const* data, std::byte* workspace) {
-    Gather(self, data, workspace).run();
-  };
-  *plan = made;
+  plan.workspace_bytes = static_cast<std::size_t>(bytes.value());
   return Status::kOk;
 }
 
-Status run(const Plan& plan, const BatchNormGatherStatsData& d, void* workspace,
-           std::size_t workspace_bytes) {
-  NORMGRAD_TRY(check_op(plan, kName));
-  const void* const data[] = {d.mean_all, d.rstd_all, d.running_mean, d.running_var,
-                              d.mean,     d.rstd,     d.counts};
-  return run(plan, const_cast<void* const*>(data), workspace, workspace_bytes);
+void execute(const PlanBody& plan, void* const* data, std::byte* workspace) {
+  Gather(plan, data, workspace).run();
 }
+
+}  // namespace
+
+constinit const Operator kBatchNormGatherStats{
+    "BatchNormGatherStats", Walk::kDevices, Arg::kMean, kRules, nullptr, prepare, execute};
 
 }  // namespace normgrad

@@ -1,24 +1,30 @@
 // BatchNorm forward on the CPU. Statistics in two passes, sum(x) and then sum((x - mean)^2), so
 // that a mean far from 0 costs no digits.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/batch_norm/cpu.cc"
+#define HWY_TARGET_INCLUDE "ops/channel_norm/forward.cc"
 #include <limits>
 
 #include "kernels/target-inl.h"
-#include "ops/batch_norm/batch_norm.h"
 #include "ops/channel_norm/loops-inl.h"
+#include "ops/forward.h"
 
 NORMGRAD_TARGET_BEGIN
-using namespace batch_norm_argument;  // NOLINT
 
 class BatchNormOp {
+  static constexpr int kY = index_of(Arg::kY), kX = index_of(Arg::kX), kW = index_of(Arg::kW),
+                       kB = index_of(Arg::kB), kMean = index_of(Arg::kMean),
+                       kRstd = index_of(Arg::kRstd), kVar = index_of(Arg::kVar),
+                       kRunningMean = index_of(Arg::kRunningMean),
+                       kRunningVar = index_of(Arg::kRunningVar), kSum = index_of(Arg::kSum),
+                       kSquares = index_of(Arg::kSquares), kMeanRest = index_of(Arg::kMeanRest);
+
  public:
   static constexpr ChannelArguments kArguments{kX, kX, kY};
   static constexpr int kPasses = 2;
   template <int kPass>
   using SumFormula = std::conditional_t<kPass == 0, BatchNormSum, BatchNormSquares>;
 
-  BatchNormOp(const Plan& plan, void* const* data)
+  BatchNormOp(const PlanBody& plan, void* const* data)
       : training_(plan.training),
         eps_(plan.eps),
         momentum_(plan.momentum),
@@ -102,7 +108,7 @@ class BatchNormOp {
   Parameters parameters_;
 };
 
-void batch_norm(const Plan& plan, void* const* data, std::byte* workspace) {
+void batch_norm(const PlanBody& plan, void* const* data, std::byte* workspace) {
   run_channel_norm<BatchNormOp>(plan, data, workspace);
 }
 

@@ -1,0 +1,79 @@
+// RMSNorm, forward and backward.
+#include <cmath>
+
+#include "ops/forward.h"
+#include "ops/operators.h"
+#include "ops/row_backward.h"
+
+namespace normgrad {
+namespace {
+
+using enum Direction;
+using enum Shape;
+using enum Types;
+
+// ---- forward: y = w*x_hat with x_hat = x*r, r = 1/sqrt(mean(x^2) + eps) ----
+
+constexpr Rule kForwardRules[] = {
+    {Arg::kY, kOut, kWhole, kElements},
+    {Arg::kRstd, kOut, kRows, kStatistic},
+    {Arg::kX, kIn, kWhole, kElements, Presence::kRequired},
+    {Arg::kW, kIn, kColumns, kParameter},
+};
+
+void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspace) {
+  choose_rms_norm(isa())(plan, data, workspace);
+}
+
+// ---- backward ----
+
+constexpr Rule kBackwardRules[] = {
+    {Arg::kDx, kOut, kWhole, kElements},
+    {Arg::kDw, kOut, kColumns, kParameter},
+    {Arg::kDy, kIn, kWhole, kElements, Presence::kRequired},
+    {Arg::kW, kIn, kColumns, kParameter},
+    {Arg::kX, kIn, kWhole, kElements, Presence::kRequired},
+    {Arg::kRstd, kIn, kRows, kStatistic},
+};
+constexpr RowRoles kRoles{.dx = index_of(Arg::kDx),
+                          .dw = index_of(Arg::kDw),
+                          .db = kAbsent,
+                          .dy = index_of(Arg::kDy),
+                          .w = index_of(Arg::kW),
+                          .x = index_of(Arg::kX),
+                          .mean = kAbsent,
+                          .rstd = index_of(Arg::kRstd)};
+
+// As for LayerNorm, but nothing was centred: with a = w*dy
+//   dx = r*(a - x_hat*mean(a*x_hat)),   dw = sum(dy*x_hat) down columns
+kernels::RowMap of_x(double, double) { return {}; }
+void finish_of_x(double sum_a_x, double sum_squares, double n, kernels::RowMap& map) {
+  map.r = map.scale = 1.0 / std::sqrt(sum_squares / n);
+  map.c2 = sum_a_x * map.r / n;
+}
+kernels::RowMap of_rstd(double, double rstd) { return {.r = rstd, .scale = rstd}; }
+void finish_of_rstd(double, double sum_a_x_hat, double n, kernels::RowMap& map) {
+  map.c2 = sum_a_x_hat / n;
+}
+constexpr RowRecipe kOfX{kernels::Terms::kWgxAndSquares, of_x, finish_of_x};
+constexpr RowRecipe kOfRstd{kernels::Terms::kWg, of_rstd, finish_of_rstd};
+
+Status prepare_backward(PlanBody& plan) {
+  split_rows(plan);
+  return plan_row_backward(plan, kRoles);
+}
+
+void execute_backward(const PlanBody& plan, void* const* data, std::byte* workspace) {
+  const bool given = plan.tensor(Arg::kRstd).present();
+  run_row_backward(plan, kRoles, given ? kOfRstd : kOfX, data, workspace);
+}
+
+}  // namespace
+
+constinit const Operator kRmsNorm{"RmsNorm", Walk::kRows,         Arg::kX,        kForwardRules,
+                                  nullptr,   prepare_row_forward, execute_forward};
+constinit const Operator kRmsNormBackward{"RmsNormBackward", Walk::kRows, Arg::kDy,
+                                          kBackwardRules,    nullptr,     prepare_backward,
+                                          execute_backward};
+
+}  // namespace normgrad
