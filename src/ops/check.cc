@@ -167,10 +167,12 @@ Status check_shapes(const Operator& op, PlanBody& body) {
   const Tensor& data = body.tensor(op.data);
   const int channel_axis = op.walk == Walk::kDevices ? 1 : body.channel_axis;
   NORMGRAD_TRY(check_data_shape(op, data, channel_axis));
-  for (const Rule& rule : op.rules) {
-    const Tensor& tensor = body.tensor(rule.arg);
-    if (!tensor.present()) continue;
-    NORMGRAD_TRY(check_shape(tensor, rule.shape, data, channel_axis));
+  for (const bool outputs : {false, true}) {  // an input is the likelier mistake of two
+    for (const Rule& rule : op.rules) {
+      const auto& [tensor, range, is_output] = body[rule.arg];
+      if (is_output != outputs || !tensor.present()) continue;
+      NORMGRAD_TRY(check_shape(tensor, rule.shape, data, channel_axis));
+    }
   }
   return check_sizes(op, body);
 }

@@ -75,7 +75,7 @@ TEST(SyncBatchNormRefuses, BackwardProblemsBeforeThePlan) {
   refuse_plan(f, p, Status::kNullPointer, "rstd is missing");
   p = f.problem, p[Arg::kDy].shape[1] = 2;
   refuse_plan(f, p, Status::kBadShape,
-              "dx has shape (4, 3, 5), but must have the shape of dy, (4, 2, 5)");
+              "x has shape (4, 3, 5), but must have the shape of dy, (4, 2, 5)");
 }
 
 // Batches without elements have no size of their own.

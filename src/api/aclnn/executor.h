@@ -17,8 +17,8 @@ namespace normgrad::api {
 
 // A tensor argument of the operator.
 struct TensorSlot {
-  const char* name;
-  bool given;                     // not null in phase 1
+  const char* name = nullptr;
+  bool given = false;             // not null in phase 1
   Arg arg = Arg::kNone;           // kNone: it has no part in the computation
   std::int64_t offset_bytes = 0;  // from tensorData to element (0, ..., 0)
 };
@@ -34,9 +34,9 @@ struct aclOpExecutor {
   static constexpr normgrad::HandleKind kRepeatableKind =
       normgrad::HandleKind::kAclRepeatableOpExecutor;
 
-  const char* op;  // the name of phase 2
-  int inputs;      // slots: inputs, then outputs
-  int slots;
+  const char* op = nullptr;  // the name of phase 2
+  int inputs = 0;            // slots: inputs, then outputs
+  int slots = 0;
   normgrad::api::TensorSlot slot[normgrad::api::kMaxSlots];
   normgrad::Addresses addresses;
   normgrad::Plan plan;  // none: there is nothing to do

@@ -1,6 +1,6 @@
 #include "api/aclnn/operator.h"
 
-#include "runtime/layout.h"
+#include "ops/check.h"
 
 namespace normgrad::api {
 namespace {
@@ -14,56 +14,74 @@ DataType to_data_type(aclDataType dtype) {
 }
 
 // The checks have passed: its rank is at most kMaxRank.
-void set_tensor(const Operand& operand, Tensor* tensor) {
+Tensor to_tensor(const Operand& operand) {
   const aclTensor& given = *operand.tensor;
-  tensor->name = operand.name;
-  tensor->dtype = to_data_type(given.dtype);
-  tensor->rank = static_cast<int>(given.shape.size());
-  std::copy(given.shape.begin(), given.shape.end(), tensor->shape);
-  std::copy(given.strides.begin(), given.strides.end(), tensor->strides);
-}
-
-void set_argument(aclOpExecutor& executor, const Operand& operand, Arg arg, const Tensor& tensor) {
-  const auto slot = std::find_if(executor.slot, executor.slot + executor.slots,
-                                 [&](const TensorSlot& s) { return s.name == operand.name; });
-  slot->arg = arg;
-  // The offset of a tensor without elements is not checked and means nothing.
-  slot->offset_bytes = operand->is_empty() ? 0 : operand->offset * size_of(tensor.dtype);
-  executor.set_address(*slot, operand->address);
+  Tensor tensor;
+  tensor.name = operand.name();
+  tensor.dtype = to_data_type(given.dtype);
+  tensor.rank = static_cast<int>(given.shape.size());
+  std::copy(given.shape.begin(), given.shape.end(), tensor.shape);
+  std::copy(given.strides.begin(), given.strides.end(), tensor.strides);
+  return tensor;
 }
 
 constexpr double kUnitVariance = 1;
 
 }  // namespace
 
-void set_slots(aclOpExecutor& executor, Operands inputs, Operands outputs) {
-  executor.inputs = static_cast<int>(inputs.size());
-  executor.slots = 0;
-  for (const Operands& operands : {inputs, outputs}) {
-    for (const Operand& operand : operands) {
-      executor.slot[executor.slots++] = {operand.name, operand.given};
-    }
+int check_channels_of(const Arguments& arguments, const Operand& operand) {
+  if (!operand) return 0;
+  return to_aclnn(
+      check_channels(to_tensor(operand), to_tensor(arguments.data()), arguments.channel_axis()));
+}
+
+void set_slots(aclOpExecutor& executor, const Arguments& arguments) {
+  executor.op = arguments.spec().name;
+  for (const Operand& operand : arguments) {
+    executor.inputs += operand.row->use != Use::kOut;
+    executor.slot[executor.slots++] = {operand.name(), operand.given};
   }
 }
 
-int make_executor(aclOpExecutor& executor, Problem& problem, Bindings bindings) {
-  for (const auto& [operand, arg] : bindings) {
-    if (operand) set_tensor(operand, &problem[arg]);
+Problem problem_of(const Arguments& arguments) {
+  Problem problem;
+  problem.op = arguments.spec().op;
+  problem.channel_axis = arguments.channel_axis();
+  return problem;
+}
+
+int make_executor(aclOpExecutor& executor, Problem& problem, const Arguments& arguments) {
+  const auto has_part = [](const Operand& operand) { return operand && operand.arg != Arg::kNone; };
+  for (const Operand& operand : arguments) {
+    if (has_part(operand)) problem[operand.arg] = to_tensor(operand);
   }
-  const Status status = make_plan(problem, &executor.plan);
-  if (status != Status::kOk) return to_aclnn(status);
-  for (const auto& [operand, arg] : bindings) {
-    if (operand) set_argument(executor, operand, arg, problem[arg]);
+  NORMGRAD_ACLNN_TRY(to_aclnn(make_plan(problem, &executor.plan)));
+  for (const Operand& operand : arguments) {
+    const bool unused = operand.arg == Arg::kNone && operand.row->form == Form::kVector;
+    if (unused) NORMGRAD_ACLNN_TRY(check_channels_of(arguments, operand));
+  }
+  TensorSlot* slot = executor.slot;
+  for (const Operand& operand : arguments) {
+    if (has_part(operand)) {
+      slot->arg = operand.arg;
+      // The offset of a tensor without elements is not checked and means nothing.
+      slot->offset_bytes =
+          operand->is_empty() ? 0 : operand->offset * size_of(problem[operand.arg].dtype);
+      executor.set_address(*slot, operand->address);
+    }
+    ++slot;
   }
   return 0;
 }
 
-Tensor unit_variance(const char* name, std::int64_t channels) {
-  return {DataType::kF64, 1, {channels}, {0}, name};
+Tensor unit_variance(const Arguments& arguments, const Operand& variance) {
+  return {DataType::kF64, 1, {arguments.channels()}, {0}, variance.name()};
 }
+void set_unit_variance(aclOpExecutor& executor) { executor.addresses[Arg::kVar] = &kUnitVariance; }
 
-void set_unit_variance(aclOpExecutor& executor, Arg arg) {
-  executor.addresses[arg] = &kUnitVariance;
+Tensor nothing_like(const Arguments& arguments, const Operand& data) {
+  const std::int64_t channels = arguments.channels();
+  return {DataType::kF32, 2, {0, channels}, {channels, 1}, data.name()};
 }
 
 }  // namespace normgrad::api
