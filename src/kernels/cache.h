@@ -15,6 +15,11 @@ std::int64_t second_level_cache_bytes();
 // For tests: a small cache brings small problems onto the paths of large ones. 0: what the machine has.
 NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 
+// Of all that a problem reads and writes. A cache that is shared with others holds less than its size: both are worth their
+// instructions long before it is full.
+inline bool is_worth_streaming(std::int64_t bytes) { return bytes > last_level_cache_bytes() / 2; }
+inline bool is_far_away(std::int64_t bytes) { return bytes > last_level_cache_bytes() / 4; }
+
 // Whether to fetch ahead by instructions in a problem of so many elements. Where the cache holds it they only cost: one
 // thread, Zen 3, f32: LayerNorm backward 2048x1024 1.73 -> 1.50 ns an element without them, BatchNorm channels-last
 // 32x256x14x14 1.75 -> 1.44; beyond it, BatchNorm channels-last 16x32x16x28x28 2.05 -> 1.76 with them. By elements, as if

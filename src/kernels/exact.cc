@@ -70,6 +70,29 @@ void map_rows(Form form, const Rows& m, const float* w, const RowMap* map) {
   }
 }
 
+template <class T>
+void load_numbers(const void* from, bool is_f32, std::int64_t columns, float* lanes) {
+  const std::int64_t padded = kernels::padded(columns);
+  for (std::int64_t c = padded - kernels::kStepColumns; c < padded; ++c) lanes[c] = 0;
+  for (std::int64_t c = 0; c < columns; ++c) {
+    lanes[lane_of<T>(c)] = is_f32
+                               ? kernels::read(static_cast<const float*>(from) + c)
+                               : kernels::to_float(kernels::read(static_cast<const T*>(from) + c));
+  }
+}
+
+template <class T>
+void store_sums(const double* sums, std::int64_t columns, bool is_f32, void* to) {
+  for (std::int64_t c = 0; c < columns; ++c) {
+    const double sum = sums[lane_of<T>(c)];
+    if (is_f32) {
+      kernels::write(static_cast<float*>(to) + c, kernels::round_to<float>(sum));
+    } else {
+      kernels::write(static_cast<T*>(to) + c, kernels::round_to<T>(sum));
+    }
+  }
+}
+
 void end_chain(const void* chain, double* sums, std::int64_t columns) {
   for (std::int64_t c = 0; c < columns; ++c) sums[c] += static_cast<const double*>(chain)[c];
 }
@@ -143,8 +166,10 @@ void map_columns(Form form, const Rows& m, const ColumnMaps& maps) {
 
 template <class T>
 constexpr kernels::Kernels kernel_set() {
-  return {row_sums<T>, map_rows<T>,     row_gradients<T>, end_chain,      clear,
-          add,         prepare_columns, column_sums<T>,   map_columns<T>, true};
+  return {
+      row_sums<T>, map_rows<T>, row_gradients<T>, load_numbers<T>, store_sums<T>,  end_chain,
+      clear,       add,         prepare_columns,  column_sums<T>,  map_columns<T>, kernels::stream,
+      true};
 }
 
 const kernels::KernelSets kExact = {kernel_set<kernels::Half>(), kernel_set<kernels::BFloat>(),

@@ -41,21 +41,7 @@ const Kernels& kernels_for(DataType dtype, Arithmetic arithmetic) {
 }
 
 void stream(const void* from, void* to, std::size_t bytes) {
-#if defined(__x86_64__)
-  auto* out = static_cast<char*>(to);
-  const auto* in = static_cast<const char*>(from);
-  const std::size_t misaligned = (16 - reinterpret_cast<std::uintptr_t>(to) % 16) % 16;
-  const std::size_t head = misaligned < bytes ? misaligned : bytes;
-  std::memcpy(out, in, head);
-  std::size_t i = head;
-  for (; i + 16 <= bytes; i += 16) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(out + i),
-                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i)));
-  }
-  std::memcpy(out + i, in + i, bytes - i);
-#else
-  std::memcpy(to, from, bytes);
-#endif
+  fast_sets().f32.stream(from, to, bytes);
 }
 
 void stream_fence() {

@@ -93,6 +93,10 @@ struct Kernels {
   void (*map_rows)(Form, const Rows&, const float* w, const RowMap*);
   // out of each row, and its terms, g*x_n and g, onto the chains of dw and db.
   void (*row_gradients)(const Rows&, const float* w, const RowMap*, const ColumnChains&);
+  // `columns` neighbouring numbers, of the elements' type or f32, into lanes; what fills the last step is 0.
+  void (*load_numbers)(const void* from, bool is_f32, std::int64_t columns, float* lanes);
+  // And sums of lanes out, each rounded once.
+  void (*store_sums)(const double* sums, std::int64_t columns, bool is_f32, void* to);
   // Adds a chain to its f64 sums, both of `columns` (a whole number of steps).
   void (*end_chain)(const void* chain, double* sums, std::int64_t columns);
   // Sets numbers (a whole number of steps) to 0, or adds to them.
@@ -103,10 +107,11 @@ struct Kernels {
   // Adds the sums of g and g*x_mu of at most 8 rows to two rows of f64, as one chain each.
   void (*column_sums)(const Rows&, const ColumnMaps&, double* sum_g, double* sum_gx);
   void (*map_columns)(Form, const Rows&, const ColumnMaps&);
+  // Copies past the cache; end with stream_fence().
+  void (*stream)(const void* from, void* to, std::size_t bytes);
   bool exact;
 };
 
-// Copies past the cache; end with stream_fence().
 void stream(const void* from, void* to, std::size_t bytes);
 void stream_fence();
 

@@ -18,13 +18,13 @@ NORMGRAD_INLINE void row_gradients_of(const Rows& m, const float* w, const RowMa
     x[r] = row<T>(m.x, m.x_stride, first_row + r);
     out[r] = row<T>(m.out, m.out_stride, first_row + r);
   }
-  struct Row {
+  struct Row {  // exact kernels do rows with others than finite ones
     explicit Row(const RowMap& k)
         : mean(k.mean),
-          a(coefficient<A>(k.a())),
-          b(coefficient<A>(k.b())),
-          c(coefficient<A>(k.c())),
-          r(coefficient<A>(k.r)) {}
+          a(all<A>(static_cast<A>(k.a()))),
+          b(all<A>(static_cast<A>(k.b()))),
+          c(all<A>(static_cast<A>(k.c()))),
+          r(all<A>(static_cast<A>(k.r))) {}
     Mean<A, kCentre> mean;
     Vec<A> a, b, c, r;
   };
@@ -119,28 +119,6 @@ void row_gradients(const Rows& m, const float* w, const RowMap* map, const Colum
   with_centre<A>(m, map, [&](auto centre) {
     all_row_gradients<A, T, true, true, centre()>(m, w, map, chains);
   });
-}
-
-// Rows of f64 sums.
-typedef double Doubles __attribute__((vector_size(sizeof(Vec<float>))));
-inline void clear(double* numbers, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; i += kStep) {
-    const Doubles zero = {};
-    NORMGRAD_UNROLL for (std::size_t j = 0; j < kStep; j += sizeof(zero) / 8) {
-      std::memcpy(numbers + i + j, &zero, sizeof(zero));
-    }
-  }
-}
-inline void add(const double* terms, double* sums, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; i += kStep) {
-    NORMGRAD_UNROLL for (std::size_t j = 0; j < kStep; j += sizeof(Doubles) / 8) {
-      Doubles term, sum;
-      std::memcpy(&term, terms + i + j, sizeof(term));
-      std::memcpy(&sum, sums + i + j, sizeof(sum));
-      sum += term;
-      std::memcpy(sums + i + j, &sum, sizeof(sum));
-    }
-  }
 }
 
 }  // namespace normgrad::NORMGRAD_TARGET

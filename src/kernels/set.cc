@@ -3,6 +3,7 @@
 
 #include "kernels/column_sums.h"
 #include "kernels/map.h"
+#include "kernels/numbers.h"
 #include "kernels/row_gradients.h"
 #include "kernels/row_sums.h"
 #include "kernels/sets.h"
@@ -46,8 +47,19 @@ void prepare_columns(ColumnMaps& maps) {
 template <class T>
 constexpr kernels::Kernels kernel_set() {
   using A = float;
-  return {row_sums<A, T>,        map_rows<A, T>,    row_gradients<A, T>, end_chain<A>, clear, add,
-          prepare_columns<A, T>, column_sums<A, T>, map_columns<A, T>,   false};
+  return {row_sums<A, T>,
+          map_rows<A, T>,
+          row_gradients<A, T>,
+          load_numbers<T>,
+          store_sums<T>,
+          end_chain<A>,
+          clear,
+          add,
+          prepare_columns<A, T>,
+          column_sums<A, T>,
+          map_columns<A, T>,
+          stream,
+          false};
 }
 
 const kernels::KernelSets kFast = {kernel_set<Half>(), kernel_set<BFloat>(), kernel_set<float>()};

@@ -59,8 +59,8 @@ void finish(double sum_a, double sum_a_x_hat, double n, kernels::RowMap& map) {
   map.c1 = sum_a / n;
   map.c2 = sum_a_x_hat / n;
 }
-constexpr RowRecipe kOfXHat{kernels::Terms::kWg, of_x_hat, finish};
-constexpr RowRecipe kOfX{kernels::Terms::kWg, of_x, finish};
+constexpr RowRecipe kOfXHat = row_recipe<kernels::Terms::kWg, of_x_hat, finish>;
+constexpr RowRecipe kOfX = row_recipe<kernels::Terms::kWg, of_x, finish>;
 
 Status check_backward(const Problem& p) {
   const bool x_hat = p[Arg::kXHat].present(), x = p[Arg::kX].present();

@@ -55,8 +55,8 @@ kernels::RowMap of_rstd(double, double rstd) { return {.r = rstd, .scale = rstd}
 void finish_of_rstd(double, double sum_a_x_hat, double n, kernels::RowMap& map) {
   map.c2 = sum_a_x_hat / n;
 }
-constexpr RowRecipe kOfX{kernels::Terms::kWgxAndSquares, of_x, finish_of_x};
-constexpr RowRecipe kOfRstd{kernels::Terms::kWg, of_rstd, finish_of_rstd};
+constexpr RowRecipe kOfX = row_recipe<kernels::Terms::kWgxAndSquares, of_x, finish_of_x>;
+constexpr RowRecipe kOfRstd = row_recipe<kernels::Terms::kWg, of_rstd, finish_of_rstd>;
 
 Status prepare_backward(PlanBody& plan) {
   split_rows(plan);

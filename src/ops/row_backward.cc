@@ -4,14 +4,14 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/layout.h"
 #include "kernels/cache.h"
-#include "kernels/parallel_for.h"
 #include "kernels/element.h"
 #include "kernels/pairwise.h"
+#include "kernels/parallel_for.h"
 #include "ops/folds.h"
 #include "runtime/failure.h"
 #include "ops/workspace.h"
+#include "runtime/layout.h"
 
 namespace normgrad {
 namespace {
@@ -20,6 +20,7 @@ using kernels::kChain;
 using kernels::Kernels;
 using kernels::kTotals;
 using kernels::RowMap;
+using kernels::Rows;
 using kernels::Terms;
 
 // A row's sums are cut into blocks of so many columns, which threads may share.
@@ -30,9 +31,11 @@ constexpr std::int64_t kLeastBlockRows = 32, kMostBlockRows = 32768, kBlocks = 6
 constexpr std::int64_t kRange = 512;
 // Rows are mapped right after their sums: at least two, and as many as the nearest cache holds this much of; of longer
 // rows all of a chain, by ranges of columns, so that dw and db stay near.
-constexpr std::int64_t kNearBytes = 16384;
+constexpr std::int64_t kNearBytes = 32768;
+// Rows of which a hardware prefetcher, which begins anew with every page, sees too little to come.
+constexpr std::int64_t kFarRowBytes = 1024;
 // Of few long rows, so many bytes of dy and x are in work between the sums and the map.
-constexpr std::int64_t kBatchBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kBatchBytes = std::int64_t{4} << 20;
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
   return ceil_div(value, to) * to;
@@ -63,7 +66,7 @@ struct Space {
     chains = cut.take<double>(slots);
     if (!shares_rows(split)) return;
     const std::int64_t rows = batch_rows(split, plan.argument[roles.dy].tensor.dtype);
-    partials = cut.take<double>(Checked(rows) * ceil_div(split.columns, kBlockColumns) * 2);
+    partials = cut.take<RowSums>(Checked(rows) * ceil_div(split.columns, kBlockColumns));
     maps = cut.take<RowMap>(rows);
     exact = cut.take<bool>(rows);
   }
@@ -72,8 +75,8 @@ struct Space {
   std::int64_t pitch;  // of rows of numbers per column
   int sum_count;       // dw and db, dw, or none
   float* w;
-  double *sums, *chains;       // [block][sum][column]; a chain may use half of its bytes
-  double* partials = nullptr;  // [row of a batch][block of columns][2]
+  double *sums, *chains;        // [block][sum][column]; a chain may use half of its bytes
+  RowSums* partials = nullptr;  // [row of a batch][block of columns]
   RowMap* maps = nullptr;
   bool* exact = nullptr;
 };
@@ -98,21 +101,21 @@ class RowBackward {
         kernels_(kernels::kernels_for(dtype_, plan.arithmetic)),
         exact_(kernels::kernels_for(dtype_, Arithmetic::kExact)),
         elements_(split_.rows * split_.columns),
-        has_mean_(wanted(roles.mean)),
-        has_rstd_(wanted(roles.rstd)),
-        fetches_(kernels::is_worth_fetching(elements_)),
-        together_(rows_together()),
-        streams_(wanted(roles.dx) && 3 * elements_ * size_ > kernels::last_level_cache_bytes() &&
+        row_bytes_(split_.columns * size_),
+        writes_(wanted(roles.dx)),
+        streams_(writes_ && kernels::is_worth_streaming(3 * elements_ * size_) &&
                  data[roles.dx] != data[roles.dy] && data[roles.dx] != data[roles.x]),
-        maps_whole_rows_(wanted(roles.dx) && !fetches_ && !streams_ &&
-                         split_.columns * size_ <= kNearBytes) {}
+        fetches_(row_bytes_ >= kFarRowBytes &&
+                 kernels::is_far_away((writes_ ? 3 : 2) * elements_ * size_)),
+        together_(rows_together()) {}
 
   void run() {
-    prepare_weights();
+    load_weights();
     if (shares_rows(split_)) {
       run_batches();
     } else {
-      kernels::parallel_for(split_.blocks, elements_, [&](std::int64_t block) { run_block(block); });
+      kernels::parallel_for(split_.blocks, elements_,
+                            [&](std::int64_t block) { run_block(block); });
     }
     fold_and_store();
   }
@@ -120,26 +123,24 @@ class RowBackward {
  private:
   bool wanted(int role) const { return role != kAbsent && plan_.argument[role].tensor.present(); }
 
-  void prepare_weights() const {
+  void load_weights() const {
     const Tensor& w = plan_.argument[roles_.w].tensor;
     if (!w.present()) {
       std::fill_n(space_.w, space_.pitch, 1.0f);
-      return;
-    }
-    std::fill_n(space_.w + space_.pitch - kernels::kStepColumns, kernels::kStepColumns, 0.0f);
-    kernels::with_element_type(w.dtype, [&](auto* type) {
-      const auto* from = static_cast<decltype(type)>(data_[roles_.w]);
+    } else if (w.strides[0] == 1) {
+      kernels_.load_numbers(data_[roles_.w], w.dtype == DataType::kF32, split_.columns, space_.w);
+    } else {
+      std::fill_n(space_.w + space_.pitch - kernels::kStepColumns, kernels::kStepColumns, 0.0f);
       for (std::int64_t c = 0; c < split_.columns; ++c) {
         space_.w[kernels::lane_of(dtype_, c)] =
-            static_cast<float>(kernels::to_double(kernels::read(from + c * w.strides[0])));
+            static_cast<float>(kernels::load_element(data_[roles_.w], w.dtype, c * w.strides[0]));
       }
-    });
+    }
   }
 
   std::int64_t rows_together() const {
-    const std::int64_t row_bytes = 2 * split_.columns * size_;
-    if (row_bytes > 2 * kNearBytes) return kChain;
-    return std::clamp(kNearBytes / row_bytes / 2 * 2, std::int64_t{2}, kChain);
+    if (row_bytes_ > kNearBytes) return kChain;
+    return std::clamp(kNearBytes / 2 / row_bytes_ / 2 * 2, std::int64_t{2}, kChain);
   }
 
   // ---- where rows lie ----
@@ -155,69 +156,97 @@ class RowBackward {
     const std::int64_t inner = split_.extents[split_.rank - 1];
     return std::min(count, inner - row % inner);
   }
-  kernels::Rows rows_at(std::int64_t row, std::int64_t count, Columns columns) const {
+  Rows rows_at(std::int64_t row, std::int64_t count) const {
+    return {address(roles_.dy, row),
+            address(roles_.x, row),
+            writes_ ? address(roles_.dx, row) : nullptr,
+            stride(roles_.dy),
+            stride(roles_.x),
+            writes_ ? stride(roles_.dx) : 0,
+            count,
+            split_.columns};
+  }
+  // Some columns of rows [first, first + count) of these.
+  Rows part_of(Rows rows, std::int64_t first, std::int64_t count, Columns columns) const {
     const std::int64_t offset = columns.begin * size_;
-    kernels::Rows rows{address(roles_.dy, row) + offset,
-                       address(roles_.x, row) + offset,
-                       nullptr,
-                       stride(roles_.dy),
-                       stride(roles_.x),
-                       0,
-                       count,
-                       columns.count()};
-    if (wanted(roles_.dx)) {
-      rows.out = address(roles_.dx, row) + offset;
-      rows.out_stride = stride(roles_.dx);
-    }
+    rows.g = static_cast<const char*>(rows.g) + first * rows.g_stride + offset;
+    rows.x = static_cast<const char*>(rows.x) + first * rows.x_stride + offset;
+    if (writes_) rows.out = static_cast<char*>(rows.out) + first * rows.out_stride + offset;
+    rows.rows = count;
+    rows.columns = columns.count();
     return rows;
   }
 
   // ---- sums along rows, and maps ----
-  double statistic(int role, std::int64_t row) const {
+  // At most a chain of rows, evenly spaced.
+  void read_statistics(int role, std::int64_t row, std::int64_t count, double fallback,
+                       double* to) const {
+    if (!wanted(role)) {
+      std::fill_n(to, count, fallback);
+      return;
+    }
     const DataType dtype = plan_.argument[role].tensor.dtype;
-    const std::int64_t at = row_offset(split_, role, row);
-    if (dtype == DataType::kF32) return kernels::read(static_cast<const float*>(data_[role]) + at);
-    return kernels::load_element(data_[role], dtype, at);
+    const std::int64_t first = row_offset(split_, role, row);
+    const std::int64_t step = split_.rank == 0 ? 0 : split_.strides[role][split_.rank - 1];
+    kernels::with_element_type(dtype, [&](auto* type) {
+      const auto* from = static_cast<decltype(type)>(data_[role]) + first;
+      for (std::int64_t r = 0; r < count; ++r)
+        to[r] = kernels::to_double(kernels::read(from + r * step));
+    });
   }
-  RowMap begin_map(std::int64_t row) const {
-    return recipe_.begin(has_mean_ ? statistic(roles_.mean, row) : 0,
-                         has_rstd_ ? statistic(roles_.rstd, row) : 1);
-  }
-  static std::array<double, 2> folded(const double* totals) {
-    return {kernels::fold_totals(totals), kernels::fold_totals(totals + 8)};
+  void begin_maps(std::int64_t row, std::int64_t count, RowMap* maps) const {
+    double means[kChain], statistics[kChain];
+    read_statistics(roles_.mean, row, count, 0, means);
+    read_statistics(roles_.rstd, row, count, 1, statistics);
+    recipe_.begin(means, statistics, count, maps);
   }
   // Of one block of columns.
-  std::array<double, 2> block_sums(const Kernels& k, std::int64_t row, std::int64_t block,
-                                   const RowMap& map) const {
+  void block_sums(const Kernels& k, const Rows& rows, std::int64_t block, const RowMap* maps,
+                  RowSums* sums) const {
     const Columns columns{block * kBlockColumns,
                           std::min(split_.columns, (block + 1) * kBlockColumns)};
-    double totals[kTotals] = {};
-    k.row_sums(recipe_.terms, rows_at(row, 1, columns), space_.w + columns.begin, &map, totals);
-    return folded(totals);
-  }
-  std::array<double, 2> row_sums(const Kernels& k, std::int64_t row, const RowMap& map) const {
-    kernels::Pairwise<2> sums;
-    for (std::int64_t b = 0; b < ceil_div(split_.columns, kBlockColumns); ++b) {
-      sums.add(block_sums(k, row, b, map));
+    double totals[kChain * kTotals];
+    std::fill_n(totals, rows.rows * kTotals, 0.0);
+    k.row_sums(recipe_.terms, part_of(rows, 0, rows.rows, columns), space_.w + columns.begin, maps,
+               totals);
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      const double* of_row = totals + r * kTotals;
+      sums[r] = {kernels::fold_totals(of_row), kernels::fold_totals(of_row + kTotals / 2)};
     }
-    return sums.finish();
   }
-  bool f32_has(const std::array<double, 2>& sums) const {
-    const bool finite = std::isfinite(sums[0]) && std::isfinite(sums[1]);
-    return finite &&
-           (recipe_.terms != Terms::kWgxAndSquares || (sums[1] >= 0x1p-100 && sums[1] <= 0x1p120));
-  }
-  // Whether exact kernels must do the row. sums: those of the kernels that run.
-  bool finish_map(std::int64_t row, std::array<double, 2> sums, RowMap& map) const {
-    bool exact = kernels_.exact;
-    if (!exact && !f32_has(sums)) {
-      sums = row_sums(exact_, row, map);
-      exact = true;
-    } else if (!exact && recipe_.terms == Terms::kWg) {
-      sums[1] *= map.r;  // fast kernels sum x_mu, not x_n
+  void row_sums(const Kernels& k, const Rows& rows, const RowMap* maps, RowSums* sums) const {
+    const std::int64_t blocks = ceil_div(split_.columns, kBlockColumns);
+    if (blocks == 1) return block_sums(k, rows, 0, maps, sums);
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      const Rows row = part_of(rows, r, 1, {0, split_.columns});
+      kernels::Pairwise<2> total;
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        RowSums part;
+        block_sums(k, row, b, maps + r, &part);
+        total.add({part.first, part.second});
+      }
+      const auto both = total.finish();
+      sums[r] = {both[0], both[1]};
     }
-    recipe_.finish(sums[0], sums[1], static_cast<double>(split_.columns), map);
-    return exact || !in_range(map);
+  }
+  bool f32_has(const RowSums& sums) const {
+    const bool finite = std::isfinite(sums.first) && std::isfinite(sums.second);
+    return finite && (recipe_.terms != Terms::kWgxAndSquares ||
+                      (sums.second >= 0x1p-100 && sums.second <= 0x1p120));
+  }
+  // From the sums of the kernels that run. exact: who must do a row.
+  void finish_maps(const Rows& rows, RowSums* sums, RowMap* maps, bool* exact) const {
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      exact[r] = kernels_.exact || !f32_has(sums[r]);
+      if (kernels_.exact) continue;
+      if (exact[r]) {
+        row_sums(exact_, part_of(rows, r, 1, {0, split_.columns}), maps + r, sums + r);
+      } else if (recipe_.terms == Terms::kWg) {
+        sums[r].second *= maps[r].r;  // fast kernels sum x_mu, not x_n
+      }
+    }
+    recipe_.finish(sums, rows.rows, static_cast<double>(split_.columns), maps);
+    for (std::int64_t r = 0; r < rows.rows; ++r) exact[r] |= !in_range(maps[r]);
   }
 
   // ---- dx and column terms ----
@@ -234,73 +263,88 @@ class RowBackward {
     on(chains.db, chains.db_sums);
     return chains;
   }
-  void emit_columns(const Kernels& k, const kernels::Rows& rows, const RowMap* maps,
-                    const Chains& chains, std::int64_t column) const {
+  void emit_columns(const Kernels& k, const Rows& rows, const RowMap* maps, const Chains& chains,
+                    std::int64_t column) const {
     const float* w = space_.w + column;
     if (chains.dw == nullptr) return k.map_rows(kernels::Form::kWgX, rows, w, maps);
     k.row_gradients(rows, w, maps, column == 0 ? chains : from(chains, column, k));
   }
-  // Evenly spaced rows, by ranges of columns where something is to be done with each range.
-  void emit_rows(const Kernels& k, std::int64_t row, std::int64_t count, const RowMap* maps,
-                 Columns columns, Chains chains) const {
-    const bool in_tile = streams_ || !wanted(roles_.dx);
-    const std::int64_t next = row + count;
-    const bool fetches = fetches_ && next + count <= split_.rows;
-    const std::int64_t range = in_tile || fetches || count > 2 ? kRange : columns.count();
+  // By way of a tile: what goes past the cache, or is not wanted.
+  void emit_by_tile(const Kernels& k, const Rows& rows, const RowMap* maps, const Chains& chains,
+                    std::int64_t column) const {
     alignas(64) char tile[2 * kRange * 4];
+    const std::int64_t part_bytes = rows.columns * size_;
+    const std::int64_t fit = static_cast<std::int64_t>(sizeof(tile)) / part_bytes / 2 * 2;
+    for (std::int64_t r = 0; r < rows.rows; r += fit) {
+      Rows some = part_of(rows, r, std::min(fit, rows.rows - r), {0, rows.columns});
+      auto* out = static_cast<char*>(some.out);
+      some.out = tile;
+      some.out_stride = part_bytes;
+      Chains of_some = chains;
+      of_some.begin &= r == 0;
+      of_some.end &= r + fit >= rows.rows;
+      emit_columns(k, some, maps + r, of_some, column);
+      if (!streams_) continue;
+      const bool dense = rows.out_stride == part_bytes;
+      const std::int64_t pieces = dense ? 1 : some.rows;
+      for (std::int64_t i = 0; i < pieces; ++i) {
+        k.stream(tile + i * part_bytes, out + i * rows.out_stride,
+                 static_cast<std::size_t>(dense ? some.rows * part_bytes : part_bytes));
+      }
+    }
+  }
+  // Rows that the same kernels do, by ranges of columns where something is to be done with each range.
+  void emit_rows(const Kernels& k, const Rows& rows, const RowMap* maps, Columns columns,
+                 const Chains& chains, const Rows* next) const {
+    const bool in_tile = streams_ || !writes_;
+    const bool in_ranges = in_tile || next != nullptr || rows.rows * row_bytes_ > kNearBytes;
+    const std::int64_t range = in_ranges ? kRange : columns.count();
     for (std::int64_t begin = columns.begin; begin < columns.end; begin += range) {
       const Columns part{begin, std::min(columns.end, begin + range)};
-      if (fetches) fetch(next, count, part);
-      if (!in_tile) {
-        emit_columns(k, rows_at(row, count, part), maps, chains, begin);
-        continue;
-      }
-      for (std::int64_t r = 0; r < count; r += 2) {  // by way of the tile
-        kernels::Rows two = rows_at(row + r, std::min<std::int64_t>(2, count - r), part);
-        char* out = static_cast<char*>(two.out);
-        const std::int64_t out_stride = two.out_stride;
-        two.out = tile;
-        two.out_stride = kRange * size_;
-        Chains of_two = chains;
-        of_two.begin &= r == 0;
-        of_two.end &= r + 2 >= count;
-        emit_columns(k, two, maps + r, of_two, begin);
-        for (std::int64_t i = 0; streams_ && i < two.rows; ++i) {
-          kernels::stream(tile + i * two.out_stride, out + i * out_stride,
-                          static_cast<std::size_t>(part.count() * size_));
-        }
+      if (next != nullptr) fetch(*next, part);
+      const Rows some = part_of(rows, 0, rows.rows, part);
+      if (in_tile) {
+        emit_by_tile(k, some, maps, chains, begin);
+      } else {
+        emit_columns(k, some, maps, chains, begin);
       }
     }
   }
   // The next rows, while these are mapped: their sums then find them in the cache.
-  void fetch(std::int64_t row, std::int64_t count, Columns columns) const {
-    for (std::int64_t r = row; r < row + count; ++r) {
-      for (const int role : {roles_.dy, roles_.x}) {
-        const char* begin = address(role, r) + columns.begin * size_;
-        for (std::int64_t at = 0; at < columns.count() * size_; at += 64) kernels::prefetch(begin + at);
+  void fetch(const Rows& rows, Columns columns) const {
+    const std::int64_t offset = columns.begin * size_, bytes = columns.count() * size_;
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      const char* g = static_cast<const char*>(rows.g) + r * rows.g_stride + offset;
+      const char* x = static_cast<const char*>(rows.x) + r * rows.x_stride + offset;
+      for (std::int64_t at = 0; at < bytes; at += 64) {
+        kernels::prefetch(g + at);
+        kernels::prefetch(x + at);
       }
     }
   }
   // Rows of one chain, each by the kernels that it asks for. Exact ones add their terms straight to the sums.
-  // chains.begin: no row has been added yet. Returns whether one has by now.
-  bool emit(std::int64_t row, std::int64_t count, const RowMap* maps, const bool* exact,
-            Columns columns, Chains chains) const {
-    chains.end = false;
-    for (std::int64_t r = 0; r < count;) {
+  // chains.begin: no row has been added yet; chains.end: with the last of these. Returns whether a chain is open then.
+  bool emit(const Rows& rows, const RowMap* maps, const bool* exact, Columns columns, Chains chains,
+            const Rows* next) const {
+    const bool end = chains.end;
+    for (std::int64_t r = 0; r < rows.rows;) {
       std::int64_t same = 1;
-      const std::int64_t even = even_rows(row + r, count - r);
-      while (same < even && exact[r + same] == exact[r]) ++same;
+      while (r + same < rows.rows && exact[r + same] == exact[r]) ++same;
+      const Rows some = part_of(rows, r, same, {0, split_.columns});
+      const bool last = r + same == rows.rows;
       if (exact[r] && !kernels_.exact) {
         const Chains straight{chains.dw_sums, chains.db_sums, chains.dw_sums,
                               chains.db_sums, false,          false};
-        emit_rows(exact_, row + r, same, maps + r, columns, straight);
+        emit_rows(exact_, some, maps + r, columns, straight, nullptr);
+        if (last && end && !chains.begin) end_chains(chains, columns);
       } else {
-        emit_rows(kernels_, row + r, same, maps + r, columns, chains);
+        chains.end = end && last;
+        emit_rows(kernels_, some, maps + r, columns, chains, last ? next : nullptr);
         chains.begin = false;
       }
       r += same;
     }
-    return !chains.begin;
+    return !chains.begin && !end;
   }
   void end_chains(const Chains& chains, Columns columns) const {
     if (chains.dw == nullptr) return;
@@ -321,48 +365,26 @@ class RowBackward {
     return chains;
   }
 
-  // Evenly spaced rows, at most a chain of them.
-  // Returns whether the chains have rows now, and are not ended.
-  bool run_rows(const kernels::Rows& rows, std::int64_t row, const Chains& chains) const {
-    RowMap maps[kChain];
-    bool exact[kChain];
-    bool alike = true;
-    const auto finish = [&](std::int64_t r, const std::array<double, 2>& row_sums_of_r) {
-      exact[r] = finish_map(row + r, row_sums_of_r, maps[r]);
-      alike &= exact[r] == kernels_.exact;
-    };
-    for (std::int64_t r = 0; r < rows.rows; ++r) maps[r] = begin_map(row + r);
-    if (split_.columns <= kBlockColumns) {  // one call for all of them
-      double totals[kChain * kTotals];
-      std::fill_n(totals, rows.rows * kTotals, 0.0);
-      kernels_.row_sums(recipe_.terms, rows, space_.w, maps, totals);
-      for (std::int64_t r = 0; r < rows.rows; ++r) finish(r, folded(totals + r * kTotals));
-    } else {
-      for (std::int64_t r = 0; r < rows.rows; ++r) {
-        finish(r, row_sums(kernels_, row + r, maps[r]));
-      }
-    }
-    if (alike && maps_whole_rows_) {
-      emit_columns(kernels_, rows, maps, chains, 0);
-      return !chains.end;
-    }
-    return emit(row, rows.rows, maps, exact, {0, split_.columns}, chains);
-  }
   void run_block(std::int64_t block) const {
     Chains chains = chains_of(block);
     const Columns all{0, split_.columns};
     const std::int64_t end = std::min(split_.rows, (block + 1) * split_.block_rows);
-    for (std::int64_t group = block * split_.block_rows; group < end; group += kChain) {
-      const std::int64_t group_end = std::min(end, group + kChain);
-      bool open = false;
-      for (std::int64_t row = group; row < group_end;) {
-        const std::int64_t count = even_rows(row, std::min(together_, group_end - row));
-        chains.begin = !open;
-        chains.end = row + count == group_end;
-        open = run_rows(rows_at(row, count, all), row, chains);
-        row += count;
-      }
-      if (open) end_chains(chains, all);
+    bool open = false;
+    for (std::int64_t row = block * split_.block_rows, count; row < end; row += count) {
+      const std::int64_t group_end = std::min(end, row / kChain * kChain + kChain);
+      count = even_rows(row, std::min(together_, group_end - row));
+      const Rows rows = rows_at(row, count);
+      RowMap maps[kChain];
+      RowSums sums[kChain];
+      bool exact[kChain];
+      begin_maps(row, count, maps);
+      row_sums(kernels_, rows, maps, sums);
+      finish_maps(rows, sums, maps, exact);
+      chains.begin = !open;
+      chains.end = row + count == group_end;
+      const bool has_next = fetches_ && row + 2 * count <= end;
+      const Rows next = has_next ? rows_at(row + count, even_rows(row + count, count)) : Rows{};
+      open = emit(rows, maps, exact, all, chains, has_next ? &next : nullptr);
     }
     if (streams_) kernels::stream_fence();
   }
@@ -370,52 +392,68 @@ class RowBackward {
   // Threads share rows: first their blocks of columns for the sums, then ranges of columns for the map.
   void run_batches() const {
     Chains chains = chains_of(0);
-    chains.begin = true;
+    chains.begin = chains.end = true;
     const std::int64_t batch = batch_rows(split_, dtype_);
     const std::int64_t blocks = ceil_div(split_.columns, kBlockColumns);
     const std::int64_t ranges = ceil_div(split_.columns, 2 * kRange);
     for (std::int64_t first = 0; first < split_.rows; first += batch) {
       const std::int64_t count = std::min(batch, split_.rows - first);
       const std::int64_t elements = count * split_.columns;
-      for (std::int64_t r = 0; r < count; ++r) space_.maps[r] = begin_map(first + r);
+      for (std::int64_t r = 0; r < count; ++r) begin_maps(first + r, 1, space_.maps + r);
       kernels::parallel_for(count * blocks, elements, [&](std::int64_t task) {
         const std::int64_t r = task / blocks, b = task % blocks;
-        const auto part = block_sums(kernels_, first + r, b, space_.maps[r]);
-        std::copy_n(part.data(), 2, space_.partials + 2 * task);
+        block_sums(kernels_, rows_at(first + r, 1), b, space_.maps + r, space_.partials + task);
       });
       for (std::int64_t r = 0; r < count; ++r) {
         kernels::Pairwise<2> row;
         for (std::int64_t b = 0; b < blocks; ++b) {
-          const double* part = space_.partials + 2 * (r * blocks + b);
-          row.add({part[0], part[1]});
+          const RowSums& part = space_.partials[r * blocks + b];
+          row.add({part.first, part.second});
         }
-        space_.exact[r] = finish_map(first + r, row.finish(), space_.maps[r]);
+        const auto both = row.finish();
+        RowSums sums{both[0], both[1]};
+        finish_maps(rows_at(first + r, 1), &sums, space_.maps + r, space_.exact + r);
       }
       kernels::parallel_for(ranges, elements, [&](std::int64_t range) {
         const Columns columns{range * 2 * kRange,
                               std::min(split_.columns, (range + 1) * 2 * kRange)};
-        for (std::int64_t r = 0; r < count; r += kChain) {
-          const std::int64_t rows = std::min(kChain, count - r);
-          if (emit(first + r, rows, space_.maps + r, space_.exact + r, columns, chains)) {
-            end_chains(chains, columns);
-          }
-        }
+        for (std::int64_t r = 0; r < count; r += kChain)
+          emit_chain(first, r, count, columns, chains);
         if (streams_) kernels::stream_fence();
       });
+    }
+  }
+  // Rows [r, r + 8) of a batch.
+  void emit_chain(std::int64_t first, std::int64_t r, std::int64_t count, Columns columns,
+                  Chains chains) const {
+    const std::int64_t end = std::min(count, r + kChain);
+    bool open = false;
+    for (std::int64_t some; r < end; r += some) {
+      some = even_rows(first + r, end - r);
+      chains.begin = !open;
+      chains.end = r + some == end;
+      const Rows rows = rows_at(first + r, some);
+      const bool has_next = fetches_ && columns.end + kRange <= split_.columns;
+      const Rows next = has_next ? part_of(rows, 0, some, {kRange, split_.columns}) : rows;
+      open = emit(rows, space_.maps + r, space_.exact + r, columns, chains,
+                  has_next ? &next : nullptr);
     }
   }
 
   void store(int role, const double* sums, Columns columns) const {
     if (!wanted(role)) return;
     const Tensor& tensor = plan_.argument[role].tensor;
-    kernels::with_element_type(tensor.dtype, [&](auto* type) {
-      using T = std::remove_pointer_t<decltype(type)>;
-      auto* to = static_cast<T*>(data_[role]);
-      for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-        kernels::write(to + c * tensor.strides[0],
-                       kernels::round_to<T>(sums[kernels::lane_of(dtype_, c)]));
-      }
-    });
+    const std::int64_t stride = tensor.strides[0];
+    if (stride == 1) {
+      char* to = static_cast<char*>(data_[role]) + columns.begin * size_of(tensor.dtype);
+      kernels_.store_sums(sums + columns.begin, columns.count(), tensor.dtype == DataType::kF32,
+                          to);
+      return;
+    }
+    for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+      kernels::store_element(data_[role], tensor.dtype, c * stride,
+                             sums[kernels::lane_of(dtype_, c)]);
+    }
   }
   void fold_and_store() const {
     if (space_.sum_count == 0) return;
@@ -442,12 +480,9 @@ class RowBackward {
   const DataType dtype_;
   const std::int64_t size_;  // of an element
   const Kernels &kernels_, &exact_;
-  const std::int64_t elements_;
-  const bool has_mean_, has_rstd_;
-  const bool fetches_;
+  const std::int64_t elements_, row_bytes_;
+  const bool writes_, streams_, fetches_;
   const std::int64_t together_;  // rows whose sums are taken before they are mapped
-  const bool streams_;
-  const bool maps_whole_rows_;
 };
 
 void store_empty_sums(const PlanBody& plan, const RowRoles& roles, void* const* data) {

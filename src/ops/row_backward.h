@@ -8,14 +8,33 @@
 
 namespace normgrad {
 
-// How an operator's map follows from what is given about a row and from the row's sums.
+// A row's two sums, which `terms` names, with x_n in place of x_mu.
+struct RowSums {
+  double first, second;
+};
+
+// How an operator's maps follow from what is given about rows and from their sums. For some rows at once, so that the
+// processor need not wait for one's divisions to begin the next.
 struct RowRecipe {
   kernels::Terms terms;
-  // Before the sums are known. statistic: as given, 1 if there is none.
-  kernels::RowMap (*begin)(double mean, double statistic);
-  // s0, s1: the sums over n columns that `terms` names, with x_n in place of x_mu.
-  void (*finish)(double s0, double s1, double n, kernels::RowMap& map);
+  // Before the sums are known. statistics: as given, 1 if there are none.
+  void (*begin)(const double* means, const double* statistics, std::int64_t rows,
+                kernels::RowMap* maps);
+  void (*finish)(const RowSums* sums, std::int64_t rows, double columns, kernels::RowMap* maps);
 };
+// Of an operator's formulas for one row.
+template <kernels::Terms kTerms, kernels::RowMap (*kBegin)(double mean, double statistic),
+          void (*kFinish)(double first, double second, double columns, kernels::RowMap& map)>
+inline constexpr RowRecipe row_recipe{
+    kTerms,
+    [](const double* means, const double* statistics, std::int64_t rows, kernels::RowMap* maps) {
+      for (std::int64_t r = 0; r < rows; ++r) maps[r] = kBegin(means[r], statistics[r]);
+    },
+    [](const RowSums* sums, std::int64_t rows, double columns, kernels::RowMap* maps) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        kFinish(sums[r].first, sums[r].second, columns, maps[r]);
+      }
+    }};
 
 // Blocks of rows for the column sums, and the workspace: functions of the shape.
 Status plan_row_backward(PlanBody& plan, const RowRoles& roles);
