@@ -10,42 +10,45 @@
 namespace normgrad {
 namespace {
 
+using enum Arg;
 using enum Direction;
 using enum Shape;
 using enum Types;
 
 // ---- forward ----
 
+// clang-format off
 constexpr Rule kForwardRules[] = {
-    {Arg::kY, kOut, kWhole, kElements},
-    {Arg::kMean, kOutInTraining, kChannels, kNumber},
-    {Arg::kRstd, kOutInTraining, kChannels, kNumber},
-    {Arg::kVar, kOutInTraining, kChannels, kNumber},
-    {Arg::kRunningMean, kOut, kChannels, kNumber},
-    {Arg::kRunningVar, kOut, kChannels, kNumber},
-    {Arg::kSum, kOut, kChannels, kNumber},
-    {Arg::kSquares, kOut, kChannels, kNumber},
-    {Arg::kX, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kW, kIn, kChannels, kNumber},
-    {Arg::kB, kIn, kChannels, kNumber},
-    {Arg::kMeanRest, kIn, kChannels, kNumber},
+    {kY, kOut, kWhole, kElements},
+    {kMean, kOutInTraining, kChannels, kNumber},
+    {kRstd, kOutInTraining, kChannels, kNumber},
+    {kVar, kOutInTraining, kChannels, kNumber},
+    {kRunningMean, kOut, kChannels, kNumber},
+    {kRunningVar, kOut, kChannels, kNumber},
+    {kSum, kOut, kChannels, kNumber},
+    {kSquares, kOut, kChannels, kNumber},
+    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kChannels, kNumber},
+    {kB, kIn, kChannels, kNumber},
+    {kMeanRest, kIn, kChannels, kNumber},
 };
+// clang-format on
 
 Status check_one_spread(const Problem& p) {
-  if (!p[Arg::kRstd].present() || !p[Arg::kVar].present()) return Status::kOk;
+  if (!p[kRstd].present() || !p[kVar].present()) return Status::kOk;
   return fail(Status::kBadParam, "rstd and var must not both be given");
 }
 
 Status check_forward(const Problem& p) {
   if (p.training) {
-    if (!p[Arg::kMeanRest].present()) return Status::kOk;
+    if (!p[kMeanRest].present()) return Status::kOk;
     return fail(Status::kBadParam, "mean_rest belongs to a given mean, but training computes it");
   }
   if (const Status status = check_one_spread(p); status != Status::kOk) return status;
-  if (p[Arg::kRunningMean].present() || p[Arg::kRunningVar].present()) {
+  if (p[kRunningMean].present() || p[kRunningVar].present()) {
     return fail(Status::kBadParam, "given statistics update no running ones");
   }
-  if (!p[Arg::kSum].present() && !p[Arg::kSquares].present()) return Status::kOk;
+  if (!p[kSum].present() && !p[kSquares].present()) return Status::kOk;
   return fail(Status::kBadParam, "with given statistics no sum or squares are computed");
 }
 
@@ -60,30 +63,26 @@ void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspa
 
 // ---- backward ----
 
+// clang-format off
 constexpr Rule kBackwardRules[] = {
-    {Arg::kDx, kOut, kWhole, kElements},
-    {Arg::kDw, kOut, kChannels, kNumber},
-    {Arg::kDb, kOut, kChannels, kNumber},
-    {Arg::kSumDy, kOut, kChannels, kNumber},
-    {Arg::kSumDyXmu, kOut, kChannels, kNumber},
-    {Arg::kDy, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kX, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kW, kIn, kChannels, kNumber},
-    {Arg::kMean, kIn, kChannels, kNumber},
-    {Arg::kRstd, kIn, kChannels, kNumber},
-    {Arg::kVar, kIn, kChannels, kNumber},
+    {kDx, kOut, kWhole, kElements},
+    {kDw, kOut, kChannels, kNumber},
+    {kDb, kOut, kChannels, kNumber},
+    {kSumDy, kOut, kChannels, kNumber},
+    {kSumDyXmu, kOut, kChannels, kNumber},
+    {kDy, kIn, kWhole, kElements, Presence::kRequired},
+    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kChannels, kNumber},
+    {kMean, kIn, kChannels, kNumber},
+    {kRstd, kIn, kChannels, kNumber},
+    {kVar, kIn, kChannels, kNumber},
 };
-constexpr ChannelRoles kRoles{.dx = index_of(Arg::kDx),
-                              .dy = index_of(Arg::kDy),
-                              .x = index_of(Arg::kX),
-                              .w = index_of(Arg::kW),
-                              .mean = index_of(Arg::kMean),
-                              .rstd = index_of(Arg::kRstd),
-                              .var = index_of(Arg::kVar),
-                              .dw = index_of(Arg::kDw),
-                              .db = index_of(Arg::kDb),
-                              .sum_dy = index_of(Arg::kSumDy),
-                              .sum_dy_xmu = index_of(Arg::kSumDyXmu)};
+// clang-format on
+constexpr ChannelRoles kRoles{.var = index_of(kVar),
+                              .dw = index_of(kDw),
+                              .db = index_of(kDb),
+                              .sum_dy = index_of(kSumDy),
+                              .sum_dy_xmu = index_of(kSumDyXmu)};
 
 Status prepare_backward(PlanBody& plan) {
   split_channels(plan);
@@ -97,25 +96,21 @@ void execute_backward(const PlanBody& plan, void* const* data, std::byte* worksp
 
 // ---- backward's second half ----
 
+// clang-format off
 constexpr Rule kElemtBackwardRules[] = {
-    {Arg::kDx, kOut, kWhole, kElements, Presence::kRequired},
-    {Arg::kDy, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kX, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kW, kIn, kChannels, kNumber},
-    {Arg::kMean, kIn, kChannels, kNumber},
-    {Arg::kRstd, kIn, kChannels, kNumber},
-    {Arg::kSumDy, kIn, kChannels, kNumber, Presence::kRequired},
-    {Arg::kSumDyXmu, kIn, kChannels, kNumber, Presence::kRequired},
-    {Arg::kCounts, kIn, kAny, kCount, Presence::kRequired},
+    {kDx, kOut, kWhole, kElements, Presence::kRequired},
+    {kDy, kIn, kWhole, kElements, Presence::kRequired},
+    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kChannels, kNumber},
+    {kMean, kIn, kChannels, kNumber},
+    {kRstd, kIn, kChannels, kNumber},
+    {kSumDy, kIn, kChannels, kNumber, Presence::kRequired},
+    {kSumDyXmu, kIn, kChannels, kNumber, Presence::kRequired},
+    {kCounts, kIn, kAny, kCount, Presence::kRequired},
 };
-constexpr ChannelRoles kElemtRoles{.dx = index_of(Arg::kDx),
-                                   .dy = index_of(Arg::kDy),
-                                   .x = index_of(Arg::kX),
-                                   .w = index_of(Arg::kW),
-                                   .mean = index_of(Arg::kMean),
-                                   .rstd = index_of(Arg::kRstd),
-                                   .given_sum_dy = index_of(Arg::kSumDy),
-                                   .given_sum_dy_xmu = index_of(Arg::kSumDyXmu)};
+// clang-format on
+constexpr ChannelRoles kElemtRoles{.given_sum_dy = index_of(kSumDy),
+                                   .given_sum_dy_xmu = index_of(kSumDyXmu)};
 
 Status prepare_elemt_backward(PlanBody& plan) {
   plan.training = true;
@@ -139,19 +134,31 @@ double total_of(const Tensor& tensor, const void* data) {
 }
 
 void execute_elemt_backward(const PlanBody& plan, void* const* data, std::byte* workspace) {
-  const double count = total_of(plan.tensor(Arg::kCounts), data[index_of(Arg::kCounts)]);
+  const double count = total_of(plan.tensor(kCounts), data[index_of(kCounts)]);
   run_channel_backward(plan, kElemtRoles, count, data, workspace);
 }
 
 }  // namespace
 
-constinit const Operator kBatchNorm{"BatchNorm",   Walk::kChannels, Arg::kX,        kForwardRules,
-                                    check_forward, prepare_forward, execute_forward};
-constinit const Operator kBatchNormBackward{"BatchNormBackward", Walk::kChannels,  Arg::kDy,
-                                            kBackwardRules,      check_one_spread, prepare_backward,
-                                            execute_backward};
-constinit const Operator kBatchNormElemtBackward{
-    "BatchNormElemtBackward", Walk::kChannels,       Arg::kDy, kElemtBackwardRules, nullptr,
-    prepare_elemt_backward,   execute_elemt_backward};
+constinit const Operator kBatchNorm{.name = "BatchNorm",
+                                    .walk = Walk::kChannels,
+                                    .data = kX,
+                                    .rules = kForwardRules,
+                                    .check = check_forward,
+                                    .prepare = prepare_forward,
+                                    .execute = execute_forward};
+constinit const Operator kBatchNormBackward{.name = "BatchNormBackward",
+                                            .walk = Walk::kChannels,
+                                            .data = kDy,
+                                            .rules = kBackwardRules,
+                                            .check = check_one_spread,
+                                            .prepare = prepare_backward,
+                                            .execute = execute_backward};
+constinit const Operator kBatchNormElemtBackward{.name = "BatchNormElemtBackward",
+                                                 .walk = Walk::kChannels,
+                                                 .data = kDy,
+                                                 .rules = kElemtBackwardRules,
+                                                 .prepare = prepare_elemt_backward,
+                                                 .execute = execute_elemt_backward};
 
 }  // namespace normgrad

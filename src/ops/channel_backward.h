@@ -10,7 +10,8 @@ namespace normgrad {
 // Which argument is which; kNoArgument where an operator has none.
 inline constexpr int kNoArgument = -1;
 struct ChannelRoles {
-  int dx, dy, x, w, mean, rstd;
+  int dx = index_of(Arg::kDx), dy = index_of(Arg::kDy), x = index_of(Arg::kX),
+      w = index_of(Arg::kW), mean = index_of(Arg::kMean), rstd = index_of(Arg::kRstd);
   int var = kNoArgument;
   int dw = kNoArgument, db = kNoArgument, sum_dy = kNoArgument, sum_dy_xmu = kNoArgument;  // out
   int given_sum_dy = kNoArgument, given_sum_dy_xmu = kNoArgument;

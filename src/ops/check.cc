@@ -71,12 +71,15 @@ Status check_type(const Tensor& tensor, Types types, const Tensor& data) {
 }
 
 Status check_types(const Operator& op, const PlanBody& body) {
-  const Tensor& data = body.tensor(op.data);
-  const bool has_elements = op.walk != Walk::kDevices;
-  if (has_elements && !is_element(data.dtype)) return refuse_type(data, "f16, bf16 or f32");
+  for (const Rule& rule :
+       op.rules) {  // inputs of no type that we have, before any is held to another
+    const auto& [tensor, range, is_output] = body[rule.arg];
+    if (rule.types != Types::kElements || is_output || !tensor.present()) continue;
+    if (!is_element(tensor.dtype)) return refuse_type(tensor, "f16, bf16 or f32");
+  }
   for (const Rule& rule : op.rules) {
     const Tensor& tensor = body.tensor(rule.arg);
-    if (tensor.present()) NORMGRAD_TRY(check_type(tensor, rule.types, data));
+    if (tensor.present()) NORMGRAD_TRY(check_type(tensor, rule.types, body.tensor(op.data)));
   }
   return Status::kOk;
 }

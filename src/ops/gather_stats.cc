@@ -12,25 +12,23 @@
 namespace normgrad {
 namespace {
 
+using enum Arg;
 using enum Direction;
 using enum Shape;
 using enum Types;
 using enum Presence;
 
+// clang-format off
 constexpr Rule kRules[] = {
-    {Arg::kMeanAll, kOut, kChannels, kNumber, kRequired},
-    {Arg::kRstdAll, kOut, kChannels, kNumber, kRequired},
-    {Arg::kRunningMean, kOut, kChannels, kNumber},
-    {Arg::kRunningVar, kOut, kChannels, kNumber},
-    {Arg::kMean, kIn, kDevices, kNumber, kRequired},
-    {Arg::kRstd, kIn, kDevices, kNumber, kRequired},
-    {Arg::kCounts, kIn, kPerDevice, kNumber, kRequired},
+    {kMeanAll, kOut, kChannels, kNumber, kRequired},
+    {kRstdAll, kOut, kChannels, kNumber, kRequired},
+    {kRunningMean, kOut, kChannels, kNumber},
+    {kRunningVar, kOut, kChannels, kNumber},
+    {kMean, kIn, kDevices, kNumber, kRequired},
+    {kRstd, kIn, kDevices, kNumber, kRequired},
+    {kCounts, kIn, kPerDevice, kNumber, kRequired},
 };
-constexpr int kMeanAll = index_of(Arg::kMeanAll), kRstdAll = index_of(Arg::kRstdAll),
-              kRunningMean = index_of(Arg::kRunningMean), kRunningVar = index_of(Arg::kRunningVar),
-              kMean = index_of(Arg::kMean), kRstd = index_of(Arg::kRstd),
-              kCounts = index_of(Arg::kCounts);
-
+// clang-format on
 // 1/rstd^2 - eps without the cancellation: with eps far above the variance, 1/rstd^2 is almost eps.
 double var_of(double rstd, double eps) {
   const double square = rstd * rstd;
@@ -52,19 +50,19 @@ class Gather {
   }
 
   void run() const {
-    for (std::int64_t c = 0; c < plan_.argument[kMean].tensor.shape[1]; ++c) gather(c);
+    for (std::int64_t c = 0; c < plan_.tensor(kMean).shape[1]; ++c) gather(c);
   }
 
  private:
-  std::int64_t devices() const { return plan_.argument[kMean].tensor.shape[0]; }
+  std::int64_t devices() const { return plan_.tensor(kMean).shape[0]; }
   double count(std::int64_t device) const {
     double value;
     std::memcpy(&value, counts_ + device * 8, 8);
     return value;
   }
-  double at(int argument, std::int64_t device, std::int64_t channel) const {
-    const Tensor& tensor = plan_.argument[argument].tensor;
-    return kernels::load_element(data_[argument], tensor.dtype,
+  double at(Arg arg, std::int64_t device, std::int64_t channel) const {
+    const Tensor& tensor = plan_.tensor(arg);
+    return kernels::load_element(data_[index_of(arg)], tensor.dtype,
                                  device * tensor.strides[0] + channel * tensor.strides[1]);
   }
 
@@ -90,7 +88,7 @@ class Gather {
     parameters_.store(kMeanAll, channel, mean);
     parameters_.store(kRstdAll, channel, rstd);
   }
-  void update(int running, std::int64_t channel, double now) const {
+  void update(Arg running, std::int64_t channel, double now) const {
     parameters_.store(running, channel,
                       updated(parameters_.load(running, channel, 0), plan_.momentum, now));
   }
@@ -119,7 +117,11 @@ void execute(const PlanBody& plan, void* const* data, std::byte* workspace) {
 
 }  // namespace
 
-constinit const Operator kBatchNormGatherStats{
-    "BatchNormGatherStats", Walk::kDevices, Arg::kMean, kRules, nullptr, prepare, execute};
+constinit const Operator kBatchNormGatherStats{.name = "BatchNormGatherStats",
+                                               .walk = Walk::kDevices,
+                                               .data = Arg::kMean,
+                                               .rules = kRules,
+                                               .prepare = prepare,
+                                               .execute = execute};
 
 }  // namespace normgrad

@@ -7,17 +7,23 @@
 namespace normgrad {
 namespace {
 
+using enum Arg;
 using enum Direction;
 using enum Shape;
 using enum Types;
 
 // ---- forward: y = w*x_hat + b with x_hat = (x - mean)*r, r = 1/sqrt(var + eps) ----
 
+// clang-format off
 constexpr Rule kForwardRules[] = {
-    {Arg::kY, kOut, kWhole, kElements},    {Arg::kMean, kOut, kRows, kStatistic},
-    {Arg::kRstd, kOut, kRows, kStatistic}, {Arg::kX, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kW, kIn, kColumns, kParameter},  {Arg::kB, kIn, kColumns, kParameter},
+    {kY, kOut, kWhole, kElements},
+    {kMean, kOut, kRows, kStatistic},
+    {kRstd, kOut, kRows, kStatistic},
+    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kColumns, kParameter},
+    {kB, kIn, kColumns, kParameter},
 };
+// clang-format on
 
 void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspace) {
   choose_layer_norm(isa())(plan, data, workspace);
@@ -25,29 +31,22 @@ void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspa
 
 // ---- backward ----
 
+// clang-format off
 constexpr Rule kBackwardRules[] = {
-    {Arg::kDx, kOut, kWhole, kElements},    {Arg::kDw, kOut, kColumns, kParameter},
-    {Arg::kDb, kOut, kColumns, kParameter}, {Arg::kDy, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kW, kIn, kColumns, kParameter},   {Arg::kXHat, kIn, kWhole, kElements},
-    {Arg::kSigma, kIn, kRows, kStatistic},  {Arg::kX, kIn, kWhole, kElements},
-    {Arg::kMean, kIn, kRows, kStatistic},   {Arg::kRstd, kIn, kRows, kStatistic},
+    {kDx, kOut, kWhole, kElements},
+    {kDw, kOut, kColumns, kParameter},
+    {kDb, kOut, kColumns, kParameter},
+    {kDy, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kColumns, kParameter},
+    {kXHat, kIn, kWhole, kElements},
+    {kSigma, kIn, kRows, kStatistic},
+    {kX, kIn, kWhole, kElements},
+    {kMean, kIn, kRows, kStatistic},
+    {kRstd, kIn, kRows, kStatistic},
 };
-constexpr RowRoles kRolesOfXHat{.dx = index_of(Arg::kDx),
-                                .dw = index_of(Arg::kDw),
-                                .db = index_of(Arg::kDb),
-                                .dy = index_of(Arg::kDy),
-                                .w = index_of(Arg::kW),
-                                .x = index_of(Arg::kXHat),
-                                .mean = kAbsent,
-                                .rstd = index_of(Arg::kSigma)};
-constexpr RowRoles kRolesOfX{.dx = index_of(Arg::kDx),
-                             .dw = index_of(Arg::kDw),
-                             .db = index_of(Arg::kDb),
-                             .dy = index_of(Arg::kDy),
-                             .w = index_of(Arg::kW),
-                             .x = index_of(Arg::kX),
-                             .mean = index_of(Arg::kMean),
-                             .rstd = index_of(Arg::kRstd)};
+// clang-format on
+constexpr RowRoles kRolesOfXHat{.x = index_of(kXHat), .rstd = index_of(kSigma)};
+constexpr RowRoles kRolesOfX{.mean = index_of(kMean)};
 
 // Let a = w*dy; means run over the n columns of a row. d(loss)/d(x_hat) = a; the path through the mean of x takes the mean of
 // a away, the path through r takes away the component of a along x_hat, and all paths share the factor r:
@@ -63,15 +62,15 @@ constexpr RowRecipe kOfXHat = row_recipe<kernels::Terms::kWg, of_x_hat, finish>;
 constexpr RowRecipe kOfX = row_recipe<kernels::Terms::kWg, of_x, finish>;
 
 Status check_backward(const Problem& p) {
-  const bool x_hat = p[Arg::kXHat].present(), x = p[Arg::kX].present();
-  if (x_hat == x || x_hat != p[Arg::kSigma].present()) {
+  const bool x_hat = p[kXHat].present(), x = p[kX].present();
+  if (x_hat == x || x_hat != p[kSigma].present()) {
     return fail(Status::kNullPointer, "either x_hat and sigma must be given, or x, mean and rstd");
   }
-  if (x == p[Arg::kMean].present() && x == p[Arg::kRstd].present()) return Status::kOk;
+  if (x == p[kMean].present() && x == p[kRstd].present()) return Status::kOk;
   return fail(Status::kNullPointer, "x, mean and rstd must be given together");
 }
 
-bool is_given_x_hat(const PlanBody& plan) { return plan.tensor(Arg::kXHat).present(); }
+bool is_given_x_hat(const PlanBody& plan) { return plan.tensor(kXHat).present(); }
 
 Status prepare_backward(PlanBody& plan) {
   split_rows(plan);
@@ -88,10 +87,18 @@ void execute_backward(const PlanBody& plan, void* const* data, std::byte* worksp
 
 }  // namespace
 
-constinit const Operator kLayerNorm{"LayerNorm", Walk::kRows,         Arg::kX,        kForwardRules,
-                                    nullptr,     prepare_row_forward, execute_forward};
-constinit const Operator kLayerNormBackward{"LayerNormBackward", Walk::kRows,    Arg::kDy,
-                                            kBackwardRules,      check_backward, prepare_backward,
-                                            execute_backward};
+constinit const Operator kLayerNorm{.name = "LayerNorm",
+                                    .walk = Walk::kRows,
+                                    .data = kX,
+                                    .rules = kForwardRules,
+                                    .prepare = prepare_row_forward,
+                                    .execute = execute_forward};
+constinit const Operator kLayerNormBackward{.name = "LayerNormBackward",
+                                            .walk = Walk::kRows,
+                                            .data = kDy,
+                                            .rules = kBackwardRules,
+                                            .check = check_backward,
+                                            .prepare = prepare_backward,
+                                            .execute = execute_backward};
 
 }  // namespace normgrad

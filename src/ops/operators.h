@@ -47,11 +47,11 @@ struct Operator {
   Arg data;  // whose shape and type the others are held to
   std::span<const Rule> rules;
   // Which arguments go together, beyond presence; null: all do.
-  Status (*check)(const Problem& problem);
+  Status (*check)(const Problem& problem) = nullptr;
   // The split and the workspace, when all checks have passed.
-  Status (*prepare)(PlanBody& body);
+  Status (*prepare)(PlanBody& body) = nullptr;
   // Null: not run without an exchange.
-  void (*execute)(const PlanBody& body, void* const* data, std::byte* workspace);
+  void (*execute)(const PlanBody& body, void* const* data, std::byte* workspace) = nullptr;
 };
 
 extern const Operator kLayerNorm, kLayerNormBackward;                           // layer_norm.cc

@@ -8,18 +8,21 @@
 namespace normgrad {
 namespace {
 
+using enum Arg;
 using enum Direction;
 using enum Shape;
 using enum Types;
 
 // ---- forward: y = w*x_hat with x_hat = x*r, r = 1/sqrt(mean(x^2) + eps) ----
 
+// clang-format off
 constexpr Rule kForwardRules[] = {
-    {Arg::kY, kOut, kWhole, kElements},
-    {Arg::kRstd, kOut, kRows, kStatistic},
-    {Arg::kX, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kW, kIn, kColumns, kParameter},
+    {kY, kOut, kWhole, kElements},
+    {kRstd, kOut, kRows, kStatistic},
+    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kColumns, kParameter},
 };
+// clang-format on
 
 void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspace) {
   choose_rms_norm(isa())(plan, data, workspace);
@@ -27,22 +30,17 @@ void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspa
 
 // ---- backward ----
 
+// clang-format off
 constexpr Rule kBackwardRules[] = {
-    {Arg::kDx, kOut, kWhole, kElements},
-    {Arg::kDw, kOut, kColumns, kParameter},
-    {Arg::kDy, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kW, kIn, kColumns, kParameter},
-    {Arg::kX, kIn, kWhole, kElements, Presence::kRequired},
-    {Arg::kRstd, kIn, kRows, kStatistic},
+    {kDx, kOut, kWhole, kElements},
+    {kDw, kOut, kColumns, kParameter},
+    {kDy, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kColumns, kParameter},
+    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kRstd, kIn, kRows, kStatistic},
 };
-constexpr RowRoles kRoles{.dx = index_of(Arg::kDx),
-                          .dw = index_of(Arg::kDw),
-                          .db = kAbsent,
-                          .dy = index_of(Arg::kDy),
-                          .w = index_of(Arg::kW),
-                          .x = index_of(Arg::kX),
-                          .mean = kAbsent,
-                          .rstd = index_of(Arg::kRstd)};
+// clang-format on
+constexpr RowRoles kRoles{.db = kAbsent};
 
 // As for LayerNorm, but nothing was centred: with a = w*dy
 //   dx = r*(a - x_hat*mean(a*x_hat)),   dw = sum(dy*x_hat) down columns
@@ -64,16 +62,23 @@ Status prepare_backward(PlanBody& plan) {
 }
 
 void execute_backward(const PlanBody& plan, void* const* data, std::byte* workspace) {
-  const bool given = plan.tensor(Arg::kRstd).present();
+  const bool given = plan.tensor(kRstd).present();
   run_row_backward(plan, kRoles, given ? kOfRstd : kOfX, data, workspace);
 }
 
 }  // namespace
 
-constinit const Operator kRmsNorm{"RmsNorm", Walk::kRows,         Arg::kX,        kForwardRules,
-                                  nullptr,   prepare_row_forward, execute_forward};
-constinit const Operator kRmsNormBackward{"RmsNormBackward", Walk::kRows, Arg::kDy,
-                                          kBackwardRules,    nullptr,     prepare_backward,
-                                          execute_backward};
+constinit const Operator kRmsNorm{.name = "RmsNorm",
+                                  .walk = Walk::kRows,
+                                  .data = kX,
+                                  .rules = kForwardRules,
+                                  .prepare = prepare_row_forward,
+                                  .execute = execute_forward};
+constinit const Operator kRmsNormBackward{.name = "RmsNormBackward",
+                                          .walk = Walk::kRows,
+                                          .data = kDy,
+                                          .rules = kBackwardRules,
+                                          .prepare = prepare_backward,
+                                          .execute = execute_backward};
 
 }  // namespace normgrad

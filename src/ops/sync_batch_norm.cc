@@ -6,27 +6,36 @@
 namespace normgrad {
 namespace {
 
+using enum Arg;
 using enum Direction;
 using enum Shape;
 using enum Types;
 using enum Presence;
 
+// clang-format off
 constexpr Rule kForwardRules[] = {
-    {Arg::kY, kOut, kWhole, kElements},           {Arg::kMean, kOut, kChannels, kNumber},
-    {Arg::kRstd, kOut, kChannels, kNumber},       {Arg::kRunningMean, kOut, kChannels, kNumber},
-    {Arg::kRunningVar, kOut, kChannels, kNumber}, {Arg::kX, kIn, kWhole, kElements, kRequired},
-    {Arg::kW, kIn, kChannels, kNumber},           {Arg::kB, kIn, kChannels, kNumber},
+    {kY, kOut, kWhole, kElements},
+    {kMean, kOut, kChannels, kNumber},
+    {kRstd, kOut, kChannels, kNumber},
+    {kRunningMean, kOut, kChannels, kNumber},
+    {kRunningVar, kOut, kChannels, kNumber},
+    {kX, kIn, kWhole, kElements, kRequired},
+    {kW, kIn, kChannels, kNumber},
+    {kB, kIn, kChannels, kNumber},
 };
+// clang-format on
+// clang-format off
 constexpr Rule kBackwardRules[] = {
-    {Arg::kDx, kOut, kWhole, kElements},
-    {Arg::kDw, kOut, kChannels, kNumber},
-    {Arg::kDb, kOut, kChannels, kNumber},
-    {Arg::kDy, kIn, kWhole, kElements, kRequired},
-    {Arg::kX, kIn, kWhole, kElements, kRequired},
-    {Arg::kW, kIn, kChannels, kNumber},
-    {Arg::kMean, kIn, kChannels, kNumber, kRequired},
-    {Arg::kRstd, kIn, kChannels, kNumber, kRequired},
+    {kDx, kOut, kWhole, kElements},
+    {kDw, kOut, kChannels, kNumber},
+    {kDb, kOut, kChannels, kNumber},
+    {kDy, kIn, kWhole, kElements, kRequired},
+    {kX, kIn, kWhole, kElements, kRequired},
+    {kW, kIn, kChannels, kNumber},
+    {kMean, kIn, kChannels, kNumber, kRequired},
+    {kRstd, kIn, kChannels, kNumber, kRequired},
 };
+// clang-format on
 
 Status prepare(PlanBody& plan) {
   split_channels(plan);
@@ -57,10 +66,16 @@ Status refuse_channels(const SyncBody& plan) {
 
 }  // namespace
 
-constinit const Operator kSyncBatchNorm{"SyncBatchNorm", Walk::kChannels, Arg::kX, kForwardRules,
-                                        nullptr,         prepare,         nullptr};
-constinit const Operator kSyncBatchNormBackward{
-    "SyncBatchNormBackward", Walk::kChannels, Arg::kDy, kBackwardRules, nullptr, prepare, nullptr};
+constinit const Operator kSyncBatchNorm{.name = "SyncBatchNorm",
+                                        .walk = Walk::kChannels,
+                                        .data = kX,
+                                        .rules = kForwardRules,
+                                        .prepare = prepare};
+constinit const Operator kSyncBatchNormBackward{.name = "SyncBatchNormBackward",
+                                                .walk = Walk::kChannels,
+                                                .data = kDy,
+                                                .rules = kBackwardRules,
+                                                .prepare = prepare};
 
 Status make_plan(const SyncProblem& problem, SyncPlan* plan) {
   NORMGRAD_TRY(check_numbers(problem));

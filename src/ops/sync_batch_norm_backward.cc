@@ -106,8 +106,8 @@ void compute_dx(const SyncBody& plan, Addresses addresses, const Memory& memory)
 void store_gradients(const SyncBody& plan, const Addresses& addresses, const Memory& memory) {
   const Parameters parameters(plan.whole, data_of(addresses));
   for (std::int64_t c = 0; c < plan.channels(); ++c) {
-    parameters.store(index_of(Arg::kDw), c, memory.dw[c]);
-    parameters.store(index_of(Arg::kDb), c, memory.db[c]);
+    parameters.store(Arg::kDw, c, memory.dw[c]);
+    parameters.store(Arg::kDb, c, memory.db[c]);
   }
 }
 

@@ -105,16 +105,13 @@ void compute_y(const SyncBody& plan, Addresses addresses, const Memory& memory) 
 void store_statistics(const SyncBody& plan, const Addresses& addresses, const Memory& memory,
                       double n) {
   const Parameters parameters(plan.whole, data_of(addresses));
-  const auto store = [&](Arg arg, std::int64_t channel, double value) {
-    parameters.store(index_of(arg), channel, value);
-  };
   const auto update = [&](Arg running, std::int64_t channel, double now) {
-    const double old = parameters.load(index_of(running), channel, 0);
-    store(running, channel, updated(old, plan.whole.momentum, now));
+    const double old = parameters.load(running, channel, 0);
+    parameters.store(running, channel, updated(old, plan.whole.momentum, now));
   };
   for (std::int64_t c = 0; c < plan.channels(); ++c) {
-    store(Arg::kMean, c, memory.mean[c]);
-    store(Arg::kRstd, c, memory.rstd[c]);
+    parameters.store(Arg::kMean, c, memory.mean[c]);
+    parameters.store(Arg::kRstd, c, memory.rstd[c]);
     if (n == 0) continue;
     update(Arg::kRunningMean, c, memory.mean[c]);
     update(Arg::kRunningVar, c, memory.squares[c] / (n - 1));

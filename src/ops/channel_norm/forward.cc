@@ -2,24 +2,20 @@
 // that a mean far from 0 costs no digits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/channel_norm/forward.cc"
+#include "ops/forward.h"
+
 #include <limits>
 
 #include "kernels/target-inl.h"
 #include "ops/channel_norm/loops-inl.h"
-#include "ops/forward.h"
 
 NORMGRAD_TARGET_BEGIN
 
 class BatchNormOp {
-  static constexpr int kY = index_of(Arg::kY), kX = index_of(Arg::kX), kW = index_of(Arg::kW),
-                       kB = index_of(Arg::kB), kMean = index_of(Arg::kMean),
-                       kRstd = index_of(Arg::kRstd), kVar = index_of(Arg::kVar),
-                       kRunningMean = index_of(Arg::kRunningMean),
-                       kRunningVar = index_of(Arg::kRunningVar), kSum = index_of(Arg::kSum),
-                       kSquares = index_of(Arg::kSquares), kMeanRest = index_of(Arg::kMeanRest);
+  using enum Arg;
 
  public:
-  static constexpr ChannelArguments kArguments{kX, kX, kY};
+  static constexpr ChannelArguments kArguments{index_of(kX), index_of(kX), index_of(kY)};
   static constexpr int kPasses = 2;
   template <int kPass>
   using SumFormula = std::conditional_t<kPass == 0, BatchNormSum, BatchNormSquares>;

@@ -13,8 +13,11 @@ namespace normgrad {
 // Which argument plays which part; kAbsent: this operator has none.
 inline constexpr int kAbsent = -1;
 struct RowRoles {
-  int dx, dw, db, dy, w, x, mean;
-  int rstd;  // or sigma
+  int dx = index_of(Arg::kDx), dw = index_of(Arg::kDw), db = index_of(Arg::kDb);
+  int dy = index_of(Arg::kDy), w = index_of(Arg::kW);
+  int x = index_of(Arg::kX);  // or x_hat
+  int mean = kAbsent;
+  int rstd = index_of(Arg::kRstd);  // or sigma
 };
 
 struct RowForwardRoles {
