@@ -1,6 +1,4 @@
 // BatchNorm forward in training: its own statistics, and y.
-#include "normgrad/batch_norm.h"
-
 #include <cmath>
 
 #include "channels.h"
@@ -24,22 +22,23 @@ class BatchNorm : public Workload {
     x_.fill(-1.75, 2.25);
     w_.fill(0.5, 1.5);
     b_.fill(-1, 1);
-    normgrad::BatchNorm problem;
-    problem.y = s.tensor(t, "y");
-    problem.mean = tensor(t, {s.c}, "mean");
-    problem.rstd = tensor(t, {s.c}, "rstd");
-    problem.x = s.tensor(t, "x");
-    problem.w = tensor(t, {s.c}, "w");
-    problem.b = tensor(t, {s.c}, "b");
+    normgrad::Problem problem;
+    problem.op = normgrad::Op::kBatchNorm;
+    problem[Arg::kY] = s.tensor(t, "y");
+    problem[Arg::kMean] = tensor(t, {s.c}, "mean");
+    problem[Arg::kRstd] = tensor(t, {s.c}, "rstd");
+    problem[Arg::kX] = s.tensor(t, "x");
+    problem[Arg::kW] = tensor(t, {s.c}, "w");
+    problem[Arg::kB] = tensor(t, {s.c}, "b");
     problem.eps = kEps;
     must(make_plan(problem, &plan_));
-    workspace_.resize(plan_.workspace_bytes);
-    data_ = {.y = y_.data(),
-             .mean = mean_.data(),
-             .rstd = rstd_.data(),
-             .x = x_.data(),
-             .w = w_.data(),
-             .b = b_.data()};
+    workspace_.resize(plan_.workspace_bytes());
+    data_[Arg::kY] = y_.data();
+    data_[Arg::kMean] = mean_.data();
+    data_[Arg::kRstd] = rstd_.data();
+    data_[Arg::kX] = x_.data();
+    data_[Arg::kW] = w_.data();
+    data_[Arg::kB] = b_.data();
   }
 
   void run() override { must(normgrad::run(plan_, data_, workspace_.data(), workspace_.size())); }
@@ -91,7 +90,7 @@ class BatchNorm : public Workload {
   Channels s_;
   Array y_, mean_, rstd_, x_, w_, b_;
   normgrad::Plan plan_;
-  normgrad::BatchNormData data_;
+  normgrad::Addresses data_;
   std::vector<std::byte> workspace_;
 };
 

@@ -1,8 +1,6 @@
 // BatchNorm backward, everything in one data type: in training with the variance as given
 // (InfiniOp's BatchNormBackward), in inference with eps added to it, and the reduce half, which has
 // sums but no dx (aclnnBatchNormReduceBackward).
-#include "normgrad/batch_norm_backward.h"
-
 #include <cmath>
 
 #include "channel_formulas.h"
@@ -35,17 +33,17 @@ class BatchNormBackward : public Workload {
     mean_.fill(0.125, 0.375);
     var_.fill(0.5, 2);
     must(make_plan(problem(t), &plan_));
-    workspace_.resize(plan_.workspace_bytes);
-    data_ = {.dx = dx_.data(),
-             .dw = dw_.data(),
-             .db = db_.data(),
-             .sum_dy = sum_dy_.data(),
-             .sum_dy_xmu = sum_dy_xmu_.data(),
-             .dy = dy_.data(),
-             .x = x_.data(),
-             .w = w_.data(),
-             .mean = mean_.data(),
-             .var = var_.data()};
+    workspace_.resize(plan_.workspace_bytes());
+    data_[Arg::kDx] = dx_.data();
+    data_[Arg::kDw] = dw_.data();
+    data_[Arg::kDb] = db_.data();
+    data_[Arg::kSumDy] = sum_dy_.data();
+    data_[Arg::kSumDyXmu] = sum_dy_xmu_.data();
+    data_[Arg::kDy] = dy_.data();
+    data_[Arg::kX] = x_.data();
+    data_[Arg::kW] = w_.data();
+    data_[Arg::kMean] = mean_.data();
+    data_[Arg::kVar] = var_.data();
   }
 
   void run() override { must(normgrad::run(plan_, data_, workspace_.data(), workspace_.size())); }
@@ -78,21 +76,22 @@ class BatchNormBackward : public Workload {
   }
 
  private:
-  normgrad::BatchNormBackward problem(DataType t) const {
-    normgrad::BatchNormBackward problem;
+  normgrad::Problem problem(DataType t) const {
+    normgrad::Problem problem;
+    problem.op = normgrad::Op::kBatchNormBackward;
     if (half_ == Half::kReduce) {
-      problem.sum_dy = tensor(t, {s_.c}, "sum_dy");
-      problem.sum_dy_xmu = tensor(t, {s_.c}, "sum_dy_xmu");
+      problem[Arg::kSumDy] = tensor(t, {s_.c}, "sum_dy");
+      problem[Arg::kSumDyXmu] = tensor(t, {s_.c}, "sum_dy_xmu");
     } else {
-      problem.dx = s_.tensor(t, "dx");
-      problem.w = tensor(t, {s_.c}, "w");
+      problem[Arg::kDx] = s_.tensor(t, "dx");
+      problem[Arg::kW] = tensor(t, {s_.c}, "w");
     }
-    problem.dw = tensor(t, {s_.c}, "dw");
-    problem.db = tensor(t, {s_.c}, "db");
-    problem.dy = s_.tensor(t, "dy");
-    problem.x = s_.tensor(t, "x");
-    problem.mean = tensor(t, {s_.c}, "mean");
-    problem.var = tensor(t, {s_.c}, "var");
+    problem[Arg::kDw] = tensor(t, {s_.c}, "dw");
+    problem[Arg::kDb] = tensor(t, {s_.c}, "db");
+    problem[Arg::kDy] = s_.tensor(t, "dy");
+    problem[Arg::kX] = s_.tensor(t, "x");
+    problem[Arg::kMean] = tensor(t, {s_.c}, "mean");
+    problem[Arg::kVar] = tensor(t, {s_.c}, "var");
     problem.eps = eps_;
     problem.training = half_ != Half::kInference;
     return problem;
@@ -111,7 +110,7 @@ class BatchNormBackward : public Workload {
   double eps_;
   Array dx_, dw_, db_, sum_dy_, sum_dy_xmu_, dy_, x_, w_, mean_, var_;
   normgrad::Plan plan_;
-  normgrad::BatchNormBackwardData data_;
+  normgrad::Addresses data_;
   std::vector<std::byte> workspace_;
 };
 

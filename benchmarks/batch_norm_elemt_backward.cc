@@ -1,6 +1,4 @@
 // SyncBatchNorm's second half: dx from sums that were added up over all devices, here one.
-#include "normgrad/batch_norm_elemt_backward.h"
-
 #include <cmath>
 
 #include "channel_formulas.h"
@@ -31,27 +29,28 @@ class BatchNormElemtBackward : public Workload {
     sum_dy_.fill(-0.1 * count_, 0.1 * count_);  // less than the largest f16
     sum_dy_xmu_.fill(-0.1 * count_, 0.1 * count_);
     counts_.fill(count_, count_);
-    normgrad::BatchNormElemtBackward problem;
-    problem.dx = s.tensor(t, "dx");
-    problem.dy = s.tensor(t, "dy");
-    problem.x = s.tensor(t, "x");
-    problem.w = tensor(t, {s.c}, "w");
-    problem.mean = tensor(t, {s.c}, "mean");
-    problem.rstd = tensor(t, {s.c}, "rstd");
-    problem.sum_dy = tensor(t, {s.c}, "sum_dy");
-    problem.sum_dy_xmu = tensor(t, {s.c}, "sum_dy_xmu");
-    problem.counts = tensor(DataType::kF32, {1}, "counts");
+    normgrad::Problem problem;
+    problem.op = normgrad::Op::kBatchNormElemtBackward;
+    problem[Arg::kDx] = s.tensor(t, "dx");
+    problem[Arg::kDy] = s.tensor(t, "dy");
+    problem[Arg::kX] = s.tensor(t, "x");
+    problem[Arg::kW] = tensor(t, {s.c}, "w");
+    problem[Arg::kMean] = tensor(t, {s.c}, "mean");
+    problem[Arg::kRstd] = tensor(t, {s.c}, "rstd");
+    problem[Arg::kSumDy] = tensor(t, {s.c}, "sum_dy");
+    problem[Arg::kSumDyXmu] = tensor(t, {s.c}, "sum_dy_xmu");
+    problem[Arg::kCounts] = tensor(DataType::kF32, {1}, "counts");
     must(make_plan(problem, &plan_));
-    workspace_.resize(plan_.workspace_bytes);
-    data_ = {.dx = dx_.data(),
-             .dy = dy_.data(),
-             .x = x_.data(),
-             .w = w_.data(),
-             .mean = mean_.data(),
-             .rstd = rstd_.data(),
-             .sum_dy = sum_dy_.data(),
-             .sum_dy_xmu = sum_dy_xmu_.data(),
-             .counts = counts_.data()};
+    workspace_.resize(plan_.workspace_bytes());
+    data_[Arg::kDx] = dx_.data();
+    data_[Arg::kDy] = dy_.data();
+    data_[Arg::kX] = x_.data();
+    data_[Arg::kW] = w_.data();
+    data_[Arg::kMean] = mean_.data();
+    data_[Arg::kRstd] = rstd_.data();
+    data_[Arg::kSumDy] = sum_dy_.data();
+    data_[Arg::kSumDyXmu] = sum_dy_xmu_.data();
+    data_[Arg::kCounts] = counts_.data();
   }
 
   void run() override { must(normgrad::run(plan_, data_, workspace_.data(), workspace_.size())); }
@@ -78,7 +77,7 @@ class BatchNormElemtBackward : public Workload {
   double count_;  // elements of a channel
   Array dx_, dy_, x_, w_, mean_, rstd_, sum_dy_, sum_dy_xmu_, counts_;
   normgrad::Plan plan_;
-  normgrad::BatchNormElemtBackwardData data_;
+  normgrad::Addresses data_;
   std::vector<std::byte> workspace_;
 };
 

@@ -1,6 +1,4 @@
 // LayerNorm backward from (x_hat, sigma), everything in one data type, as InfiniOp has it.
-#include "normgrad/layer_norm_backward.h"
-
 #include <cmath>
 
 #include "rows.h"
@@ -24,18 +22,24 @@ class LayerNorm : public Workload {
     w_.fill(0.5, 1.5);
     x_hat_.fill(-1.75, 1.75);
     sigma_.fill(0.5, 2);
-    normgrad::LayerNormBackward problem;
-    problem.dx = s.tensor(t, "dx");
-    problem.dy = s.tensor(t, "dy");
-    problem.x_hat = s.tensor(t, "x_hat");
-    problem.sigma = s.row_tensor(t, "sigma");
-    problem.w = tensor(t, {s.columns}, "w");
-    problem.dw = tensor(t, {s.columns}, "dw");
-    problem.db = tensor(t, {s.columns}, "db");
+    normgrad::Problem problem;
+    problem.op = normgrad::Op::kLayerNormBackward;
+    problem[Arg::kDx] = s.tensor(t, "dx");
+    problem[Arg::kDy] = s.tensor(t, "dy");
+    problem[Arg::kXHat] = s.tensor(t, "x_hat");
+    problem[Arg::kSigma] = s.row_tensor(t, "sigma");
+    problem[Arg::kW] = tensor(t, {s.columns}, "w");
+    problem[Arg::kDw] = tensor(t, {s.columns}, "dw");
+    problem[Arg::kDb] = tensor(t, {s.columns}, "db");
     must(make_plan(problem, &plan_));
-    workspace_.resize(plan_.workspace_bytes);
-    data_ = {dx_.data(),    dw_.data(),    db_.data(), dy_.data(), w_.data(),
-             x_hat_.data(), sigma_.data(), nullptr,    nullptr,    nullptr};
+    workspace_.resize(plan_.workspace_bytes());
+    data_[Arg::kDx] = dx_.data();
+    data_[Arg::kDw] = dw_.data();
+    data_[Arg::kDb] = db_.data();
+    data_[Arg::kDy] = dy_.data();
+    data_[Arg::kW] = w_.data();
+    data_[Arg::kXHat] = x_hat_.data();
+    data_[Arg::kSigma] = sigma_.data();
   }
 
   void run() override { must(normgrad::run(plan_, data_, workspace_.data(), workspace_.size())); }
@@ -95,7 +99,7 @@ class LayerNorm : public Workload {
   Rows s_;
   Array dx_, dw_, db_, dy_, w_, x_hat_, sigma_;
   normgrad::Plan plan_;
-  normgrad::LayerNormBackwardData data_;
+  normgrad::Addresses data_;
   std::vector<std::byte> workspace_;
 };
 

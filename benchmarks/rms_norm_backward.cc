@@ -1,7 +1,5 @@
 // RMSNorm backward that computes its own statistic, everything in one data type, as InfiniOp has
 // it.
-#include "normgrad/rms_norm_backward.h"
-
 #include <cmath>
 
 #include "rows.h"
@@ -22,15 +20,20 @@ class RmsNorm : public Workload {
     dy_.fill(-1, 1.125);
     w_.fill(0.5, 1.5);
     x_.fill(-3, 3.5);
-    normgrad::RmsNormBackward problem;
-    problem.dx = s.tensor(t, "dx");
-    problem.dy = s.tensor(t, "dy");
-    problem.x = s.tensor(t, "x");
-    problem.w = tensor(t, {s.columns}, "w");
-    problem.dw = tensor(t, {s.columns}, "dw");
+    normgrad::Problem problem;
+    problem.op = normgrad::Op::kRmsNormBackward;
+    problem[Arg::kDx] = s.tensor(t, "dx");
+    problem[Arg::kDy] = s.tensor(t, "dy");
+    problem[Arg::kX] = s.tensor(t, "x");
+    problem[Arg::kW] = tensor(t, {s.columns}, "w");
+    problem[Arg::kDw] = tensor(t, {s.columns}, "dw");
     must(make_plan(problem, &plan_));
-    workspace_.resize(plan_.workspace_bytes);
-    data_ = {dx_.data(), dw_.data(), dy_.data(), w_.data(), x_.data(), nullptr};
+    workspace_.resize(plan_.workspace_bytes());
+    data_[Arg::kDx] = dx_.data();
+    data_[Arg::kDw] = dw_.data();
+    data_[Arg::kDy] = dy_.data();
+    data_[Arg::kW] = w_.data();
+    data_[Arg::kX] = x_.data();
   }
 
   void run() override { must(normgrad::run(plan_, data_, workspace_.data(), workspace_.size())); }
@@ -83,7 +86,7 @@ class RmsNorm : public Workload {
   Rows s_;
   Array dx_, dw_, dy_, w_, x_;
   normgrad::Plan plan_;
-  normgrad::RmsNormBackwardData data_;
+  normgrad::Addresses data_;
   std::vector<std::byte> workspace_;
 };
 

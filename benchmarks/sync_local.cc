@@ -12,6 +12,7 @@
 
 namespace {
 
+using normgrad::Arg;
 using normgrad::DataType;
 using normgrad::Tensor;
 
@@ -32,10 +33,11 @@ Tensor part(const char* name, std::int64_t rows, std::int64_t length) {
 Tensor channels(const char* name) { return {DataType::kF64, 1, {kChannels}, {1}, name}; }
 
 void measure(std::int64_t rows, std::int64_t length, int ranks, DataType sums, bool in_rank_order) {
-  normgrad::SyncBatchNormBackward problem;
-  problem.dx = part("dx", rows, length), problem.dy = part("dy", rows, length);
-  problem.x = part("x", rows, length);
-  problem.mean = channels("mean"), problem.rstd = channels("rstd");
+  normgrad::SyncProblem problem;
+  problem.op = normgrad::Op::kSyncBatchNormBackward;
+  problem[Arg::kDx] = part("dx", rows, length), problem[Arg::kDy] = part("dy", rows, length);
+  problem[Arg::kX] = part("x", rows, length);
+  problem[Arg::kMean] = channels("mean"), problem[Arg::kRstd] = channels("rstd");
   problem.sums = sums, problem.in_rank_order = in_rank_order, problem.ranks = ranks;
   normgrad::SyncPlan plan;
   must(make_plan(problem, &plan));
@@ -43,10 +45,10 @@ void measure(std::int64_t rows, std::int64_t length, int ranks, DataType sums, b
   const auto elements = static_cast<std::size_t>(rows * kChannels * length);
   std::vector<float> dx(elements), dy(elements, 1), x(elements, 2);
   std::vector<double> mean(kChannels), rstd(kChannels, 1);
-  std::vector<char> workspace(plan.whole.workspace_bytes);  // the messages of the others: zeros
-  normgrad::SyncBatchNormBackwardData data;
-  data.dx = dx.data(), data.dy = dy.data(), data.x = x.data();
-  data.mean = mean.data(), data.rstd = rstd.data();
+  std::vector<char> workspace(plan.workspace_bytes());  // the messages of the others: zeros
+  normgrad::Addresses data;
+  data[Arg::kDx] = dx.data(), data[Arg::kDy] = dy.data(), data[Arg::kX] = x.data();
+  data[Arg::kMean] = mean.data(), data[Arg::kRstd] = rstd.data();
   const normgrad::Exchange exchange{no_gather, no_reduce, nullptr};
 
   // A short run is over before a disturbance is: it needs more of them for a median to mean something.

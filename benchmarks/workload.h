@@ -16,6 +16,7 @@
 
 namespace bench {
 
+using normgrad::Arg;
 using normgrad::DataType;
 
 inline constexpr DataType kTypes[] = {DataType::kF32, DataType::kBF16, DataType::kF16};

@@ -10,8 +10,6 @@
 // --dies         the last rank dies between forward and backward
 #define OMPI_SKIP_MPICXX 1  // MPI's C functions are all there is
 #include <mpi.h>
-#include <normgrad/batch_norm.h>
-#include <normgrad/batch_norm_backward.h>
 #include <normgrad/last_error.h>
 #include <normgrad/sync_batch_norm.h>
 
@@ -26,6 +24,7 @@
 
 #include "exact_batch_norm.h"
 
+using normgrad::Arg;
 using normgrad::DataType;
 using normgrad::Tensor;
 
@@ -66,73 +65,77 @@ static void sync_batch_norm(Batch& part, const Options& options, int rank, int r
                             MPI_Comm comm) {
   const normgrad::Exchange exchange{all_gather, all_reduce, &comm};
 
-  normgrad::SyncBatchNorm forward;
-  forward.y = rows_of("y", part.rows), forward.x = rows_of("x", part.rows);
-  forward.mean = channels("mean", DataType::kF64);
-  forward.rstd = channels("rstd", DataType::kF64);
-  forward.w = channels("w", DataType::kF32), forward.b = channels("b", DataType::kF32);
+  normgrad::SyncProblem forward;
+  forward.op = normgrad::Op::kSyncBatchNorm;
+  forward[Arg::kY] = rows_of("y", part.rows), forward[Arg::kX] = rows_of("x", part.rows);
+  forward[Arg::kMean] = channels("mean", DataType::kF64);
+  forward[Arg::kRstd] = channels("rstd", DataType::kF64);
+  forward[Arg::kW] = channels("w", DataType::kF32), forward[Arg::kB] = channels("b", DataType::kF32);
   forward.eps = kEps;
   forward.ranks = ranks;
-  normgrad::SyncBatchNormData in_forward;
-  in_forward.y = part.y.data(), in_forward.x = part.x.data();
-  in_forward.mean = part.mean.data(), in_forward.rstd = part.rstd.data();
-  in_forward.w = part.w.data(), in_forward.b = part.b.data();
+  normgrad::Addresses in_forward;
+  in_forward[Arg::kY] = part.y.data(), in_forward[Arg::kX] = part.x.data();
+  in_forward[Arg::kMean] = part.mean.data(), in_forward[Arg::kRstd] = part.rstd.data();
+  in_forward[Arg::kW] = part.w.data(), in_forward[Arg::kB] = part.b.data();
 
   normgrad::SyncPlan plan;
   must(make_plan(forward, &plan));
-  std::vector<char> workspace(plan.whole.workspace_bytes);
+  std::vector<char> workspace(plan.workspace_bytes());
   must(run(plan, in_forward, exchange, workspace.data(), workspace.size()));
 
   if (options.dies && rank == ranks - 1) std::raise(SIGKILL);
 
-  normgrad::SyncBatchNormBackward backward;
-  backward.dx = rows_of("dx", part.rows);
-  backward.dy = rows_of("dy", part.rows), backward.x = forward.x;
-  backward.dw = channels("dw", DataType::kF64), backward.db = channels("db", DataType::kF64);
-  backward.w = forward.w, backward.mean = forward.mean, backward.rstd = forward.rstd;
+  normgrad::SyncProblem backward;
+  backward.op = normgrad::Op::kSyncBatchNormBackward;
+  backward[Arg::kDx] = rows_of("dx", part.rows);
+  backward[Arg::kDy] = rows_of("dy", part.rows), backward[Arg::kX] = forward[Arg::kX];
+  backward[Arg::kDw] = channels("dw", DataType::kF64), backward[Arg::kDb] = channels("db", DataType::kF64);
+  backward[Arg::kW] = forward[Arg::kW], backward[Arg::kMean] = forward[Arg::kMean], backward[Arg::kRstd] = forward[Arg::kRstd];
   backward.sums = options.f32_sums ? DataType::kF32 : DataType::kF64;
   backward.in_rank_order = options.rank_order;
   backward.ranks = ranks;
-  normgrad::SyncBatchNormBackwardData in_backward;
-  in_backward.dx = part.dx.data(), in_backward.dy = part.dy.data();
-  in_backward.dw = part.dw.data(), in_backward.db = part.db.data();
-  in_backward.x = part.x.data(), in_backward.w = part.w.data();
-  in_backward.mean = part.mean.data(), in_backward.rstd = part.rstd.data();
+  normgrad::Addresses in_backward;
+  in_backward[Arg::kDx] = part.dx.data(), in_backward[Arg::kDy] = part.dy.data();
+  in_backward[Arg::kDw] = part.dw.data(), in_backward[Arg::kDb] = part.db.data();
+  in_backward[Arg::kX] = part.x.data(), in_backward[Arg::kW] = part.w.data();
+  in_backward[Arg::kMean] = part.mean.data(), in_backward[Arg::kRstd] = part.rstd.data();
 
   must(make_plan(backward, &plan));
-  workspace.resize(plan.whole.workspace_bytes);
+  workspace.resize(plan.workspace_bytes());
   must(run(plan, in_backward, exchange, workspace.data(), workspace.size()));
 }
 
 // The same by one process that has the whole batch.
 static void batch_norm(Batch& whole) {
-  normgrad::BatchNorm forward;
-  forward.y = rows_of("y", whole.rows), forward.x = rows_of("x", whole.rows);
-  forward.mean = channels("mean", DataType::kF64);
-  forward.rstd = channels("rstd", DataType::kF64);
-  forward.w = channels("w", DataType::kF32), forward.b = channels("b", DataType::kF32);
+  normgrad::Problem forward;
+  forward.op = normgrad::Op::kBatchNorm;
+  forward[Arg::kY] = rows_of("y", whole.rows), forward[Arg::kX] = rows_of("x", whole.rows);
+  forward[Arg::kMean] = channels("mean", DataType::kF64);
+  forward[Arg::kRstd] = channels("rstd", DataType::kF64);
+  forward[Arg::kW] = channels("w", DataType::kF32), forward[Arg::kB] = channels("b", DataType::kF32);
   forward.eps = kEps;
-  normgrad::BatchNormData in_forward;
-  in_forward.y = whole.y.data(), in_forward.x = whole.x.data();
-  in_forward.mean = whole.mean.data(), in_forward.rstd = whole.rstd.data();
-  in_forward.w = whole.w.data(), in_forward.b = whole.b.data();
+  normgrad::Addresses in_forward;
+  in_forward[Arg::kY] = whole.y.data(), in_forward[Arg::kX] = whole.x.data();
+  in_forward[Arg::kMean] = whole.mean.data(), in_forward[Arg::kRstd] = whole.rstd.data();
+  in_forward[Arg::kW] = whole.w.data(), in_forward[Arg::kB] = whole.b.data();
   normgrad::Plan plan;
   must(make_plan(forward, &plan));
-  std::vector<char> workspace(plan.workspace_bytes);
+  std::vector<char> workspace(plan.workspace_bytes());
   must(run(plan, in_forward, workspace.data(), workspace.size()));
 
-  normgrad::BatchNormBackward backward;
-  backward.dx = rows_of("dx", whole.rows);
-  backward.dy = rows_of("dy", whole.rows), backward.x = forward.x;
-  backward.dw = channels("dw", DataType::kF64), backward.db = channels("db", DataType::kF64);
-  backward.w = forward.w, backward.mean = forward.mean, backward.rstd = forward.rstd;
-  normgrad::BatchNormBackwardData in_backward;
-  in_backward.dx = whole.dx.data(), in_backward.dy = whole.dy.data();
-  in_backward.dw = whole.dw.data(), in_backward.db = whole.db.data();
-  in_backward.x = whole.x.data(), in_backward.w = whole.w.data();
-  in_backward.mean = whole.mean.data(), in_backward.rstd = whole.rstd.data();
+  normgrad::Problem backward;
+  backward.op = normgrad::Op::kBatchNormBackward;
+  backward[Arg::kDx] = rows_of("dx", whole.rows);
+  backward[Arg::kDy] = rows_of("dy", whole.rows), backward[Arg::kX] = forward[Arg::kX];
+  backward[Arg::kDw] = channels("dw", DataType::kF64), backward[Arg::kDb] = channels("db", DataType::kF64);
+  backward[Arg::kW] = forward[Arg::kW], backward[Arg::kMean] = forward[Arg::kMean], backward[Arg::kRstd] = forward[Arg::kRstd];
+  normgrad::Addresses in_backward;
+  in_backward[Arg::kDx] = whole.dx.data(), in_backward[Arg::kDy] = whole.dy.data();
+  in_backward[Arg::kDw] = whole.dw.data(), in_backward[Arg::kDb] = whole.db.data();
+  in_backward[Arg::kX] = whole.x.data(), in_backward[Arg::kW] = whole.w.data();
+  in_backward[Arg::kMean] = whole.mean.data(), in_backward[Arg::kRstd] = whole.rstd.data();
   must(make_plan(backward, &plan));
-  workspace.resize(plan.workspace_bytes);
+  workspace.resize(plan.workspace_bytes());
   must(run(plan, in_backward, workspace.data(), workspace.size()));
 }
 

@@ -120,7 +120,7 @@ Array imported(const char* name, const nb::object& object, bool writable) {
                      ", but must be an array: numpy's, or one that has __dlpack__");
   }
   const nb::ndarray<nb::ro>& view = out.view;
-  if (view.device_type() != nb::device::kernels::value) {
+  if (view.device_type() != nb::device::cpu::value) {
     raise_type_error(std::string(name) + " does not lie in main memory");
   }
   if (view.ndim() > static_cast<std::size_t>(kMaxRank)) {

@@ -7,13 +7,7 @@
 #include <memory>
 
 #include "arrays.h"
-#include "normgrad/batch_norm.h"
-#include "normgrad/batch_norm_backward.h"
-#include "normgrad/batch_norm_elemt_backward.h"
-#include "normgrad/layer_norm.h"
-#include "normgrad/layer_norm_backward.h"
-#include "normgrad/rms_norm.h"
-#include "normgrad/rms_norm_backward.h"
+#include "normgrad/plan.h"
 #include "normgrad/settings.h"
 #include "torch/kernels.h"
 
@@ -23,17 +17,29 @@ namespace {
 using nb::literals::operator""_a;
 using Object = const nb::object&;
 
-template <class Problem, class Data>
-void compute(const Problem& problem, const Data& data) {
-  const Status status = [&] {
-    const nb::gil_scoped_release others_may_run;
-    Plan plan;
-    if (const Status made = make_plan(problem, &plan); made != Status::kOk) return made;
-    const std::unique_ptr<std::byte[]> workspace(new std::byte[plan.workspace_bytes]);
-    return run(plan, data, workspace.get(), plan.workspace_bytes);
-  }();
-  raise_unless_ok(status);
-}
+// A problem and its arrays, by the names that the core has for them.
+struct Call {
+  explicit Call(Op op) { problem.op = op; }
+
+  void set(Arg arg, const Array& array) {
+    problem[arg] = array.tensor;
+    addresses[arg] = array.data;
+  }
+  void run() const {
+    const Status status = [&] {
+      const nb::gil_scoped_release others_may_run;
+      Plan plan;
+      if (const Status made = make_plan(problem, &plan); made != Status::kOk) return made;
+      const std::size_t bytes = plan.workspace_bytes();
+      const std::unique_ptr<std::byte[]> workspace(new std::byte[bytes]);
+      return normgrad::run(plan, addresses, workspace.get(), bytes);
+    }();
+    raise_unless_ok(status);
+  }
+
+  Problem problem;
+  Addresses addresses;
+};
 
 Shape leading(const Array& array) {
   Shape shape = array.shape();
@@ -61,8 +67,11 @@ nb::tuple layer_norm(Object x_, Object weight, Object bias, double eps, Object o
   const Array y = output("y", place[0], x.tensor.dtype, x.shape()),
               mean = output("mean", place[1], DataType::kF64, leading(x)),
               rstd = output("rstd", place[2], DataType::kF64, leading(x));
-  compute(LayerNorm{y.tensor, mean.tensor, rstd.tensor, x.tensor, w.tensor, b.tensor, eps},
-          LayerNormData{y.data, mean.data, rstd.data, x.data, w.data, b.data});
+  Call call(Op::kLayerNorm);
+  call.set(Arg::kY, y), call.set(Arg::kMean, mean), call.set(Arg::kRstd, rstd);
+  call.set(Arg::kX, x), call.set(Arg::kW, w), call.set(Arg::kB, b);
+  call.problem.eps = eps;
+  call.run();
   return nb::make_tuple(y.object, mean.object, rstd.object);
 }
 
@@ -74,12 +83,11 @@ nb::tuple layer_norm_backward(Object dy_, Object x_, Object mean_, Object rstd_,
   const Array dx = output("dx", place[0], dy.tensor.dtype, dy.shape()),
               dw = output("dw", place[1], dtype_like(w, dy), last(dy)),
               db = output("db", place[2], dtype_like(w, dy), last(dy));
-  LayerNormBackward problem;
-  problem.dx = dx.tensor, problem.dw = dw.tensor, problem.db = db.tensor;
-  problem.dy = dy.tensor, problem.w = w.tensor;
-  problem.x = x.tensor, problem.mean = mean.tensor, problem.rstd = rstd.tensor;
-  compute(problem, LayerNormBackwardData{dx.data, dw.data, db.data, dy.data, w.data, nullptr,
-                                         nullptr, x.data, mean.data, rstd.data});
+  Call call(Op::kLayerNormBackward);
+  call.set(Arg::kDx, dx), call.set(Arg::kDw, dw), call.set(Arg::kDb, db);
+  call.set(Arg::kDy, dy), call.set(Arg::kW, w);
+  call.set(Arg::kX, x), call.set(Arg::kMean, mean), call.set(Arg::kRstd, rstd);
+  call.run();
   return nb::make_tuple(dx.object, dw.object, db.object);
 }
 
@@ -88,8 +96,10 @@ nb::tuple rms_norm(Object x_, Object weight, double eps, Object out) {
   const auto place = split_out(out, 2);
   const Array y = output("y", place[0], x.tensor.dtype, x.shape()),
               rstd = output("rstd", place[1], DataType::kF64, leading(x));
-  compute(RmsNorm{y.tensor, rstd.tensor, x.tensor, w.tensor, eps},
-          RmsNormData{y.data, rstd.data, x.data, w.data});
+  Call call(Op::kRmsNorm);
+  call.set(Arg::kY, y), call.set(Arg::kRstd, rstd), call.set(Arg::kX, x), call.set(Arg::kW, w);
+  call.problem.eps = eps;
+  call.run();
   return nb::make_tuple(y.object, rstd.object);
 }
 
@@ -99,8 +109,10 @@ nb::tuple rms_norm_backward(Object dy_, Object x_, Object rstd_, Object weight, 
   const auto place = split_out(out, 2);
   const Array dx = output("dx", place[0], dy.tensor.dtype, dy.shape()),
               dw = output("dw", place[1], dtype_like(w, dy), last(dy));
-  compute(RmsNormBackward{dx.tensor, dw.tensor, dy.tensor, w.tensor, x.tensor, rstd.tensor},
-          RmsNormBackwardData{dx.data, dw.data, dy.data, w.data, x.data, rstd.data});
+  Call call(Op::kRmsNormBackward);
+  call.set(Arg::kDx, dx), call.set(Arg::kDw, dw), call.set(Arg::kDy, dy);
+  call.set(Arg::kW, w), call.set(Arg::kX, x), call.set(Arg::kRstd, rstd);
+  call.run();
   return nb::make_tuple(dx.object, dw.object);
 }
 
@@ -117,25 +129,20 @@ nb::tuple batch_norm(Object x_, Object weight, Object bias, Object running_mean,
   };
   const Array old_mean = running("running_mean", running_mean),
               old_var = running("running_var", running_var);
-  BatchNorm problem;
-  BatchNormData data;
-  problem.y = y.tensor, problem.x = x.tensor, problem.w = w.tensor, problem.b = b.tensor;
-  data.y = y.data, data.x = x.data, data.w = w.data, data.b = b.data;
-  problem.eps = eps, problem.momentum = momentum;
-  problem.training = training, problem.channel_axis = axis;
+  Call call(Op::kBatchNorm);
+  call.set(Arg::kY, y), call.set(Arg::kX, x), call.set(Arg::kW, w), call.set(Arg::kB, b);
+  call.problem.eps = eps, call.problem.momentum = momentum;
+  call.problem.training = training, call.problem.channel_axis = axis;
   if (!training) {
-    problem.mean = old_mean.tensor, problem.var = old_var.tensor;
-    data.mean = old_mean.data, data.var = old_var.data;
-    compute(problem, data);
+    call.set(Arg::kMean, old_mean), call.set(Arg::kVar, old_var);
+    call.run();
     return nb::make_tuple(y.object);
   }
   const Array mean = output("mean", place[1], DataType::kF64, channels(x, axis)),
               rstd = output("rstd", place[2], DataType::kF64, channels(x, axis));
-  problem.mean = mean.tensor, problem.rstd = rstd.tensor;
-  data.mean = mean.data, data.rstd = rstd.data;
-  problem.running_mean = old_mean.tensor, problem.running_var = old_var.tensor;
-  data.running_mean = old_mean.data, data.running_var = old_var.data;
-  compute(problem, data);
+  call.set(Arg::kMean, mean), call.set(Arg::kRstd, rstd);
+  call.set(Arg::kRunningMean, old_mean), call.set(Arg::kRunningVar, old_var);
+  call.run();
   return nb::make_tuple(y.object, mean.object, rstd.object);
 }
 
@@ -148,15 +155,12 @@ nb::tuple batch_norm_backward(Object dy_, Object x_, Object mean_, Object rstd_,
   const Array dx = output("dx", place[0], dy.tensor.dtype, dy.shape()),
               dw = output("dw", place[1], dtype_like(w, dy), channels(dy, axis)),
               db = output("db", place[2], dtype_like(w, dy), channels(dy, axis));
-  BatchNormBackward problem;
-  problem.dx = dx.tensor, problem.dw = dw.tensor, problem.db = db.tensor;
-  problem.dy = dy.tensor, problem.x = x.tensor, problem.w = w.tensor;
-  problem.mean = mean.tensor, problem.rstd = rstd.tensor;
-  problem.training = training, problem.channel_axis = axis;
-  BatchNormBackwardData data;
-  data.dx = dx.data, data.dw = dw.data, data.db = db.data;
-  data.dy = dy.data, data.x = x.data, data.w = w.data, data.mean = mean.data, data.rstd = rstd.data;
-  compute(problem, data);
+  Call call(Op::kBatchNormBackward);
+  call.set(Arg::kDx, dx), call.set(Arg::kDw, dw), call.set(Arg::kDb, db);
+  call.set(Arg::kDy, dy), call.set(Arg::kX, x), call.set(Arg::kW, w);
+  call.set(Arg::kMean, mean), call.set(Arg::kRstd, rstd);
+  call.problem.training = training, call.problem.channel_axis = axis;
+  call.run();
   return nb::make_tuple(dx.object, dw.object, db.object);
 }
 
@@ -171,17 +175,12 @@ nb::tuple batch_norm_reduce(Object dy_, Object x_, Object mean_, Object rstd_, i
   };
   const Array sum_dy = result("sum_dy", 0), sum_dy_xmu = result("sum_dy_xmu", 1),
               dw = result("dw", 2), db = result("db", 3);
-  BatchNormBackward problem;
-  problem.sum_dy = sum_dy.tensor, problem.sum_dy_xmu = sum_dy_xmu.tensor;
-  problem.dw = dw.tensor, problem.db = db.tensor;
-  problem.dy = dy.tensor, problem.x = x.tensor;
-  problem.mean = mean.tensor, problem.rstd = rstd.tensor;
-  problem.channel_axis = axis;
-  BatchNormBackwardData data;
-  data.sum_dy = sum_dy.data, data.sum_dy_xmu = sum_dy_xmu.data, data.dw = dw.data,
-  data.db = db.data;
-  data.dy = dy.data, data.x = x.data, data.mean = mean.data, data.rstd = rstd.data;
-  compute(problem, data);
+  Call call(Op::kBatchNormBackward);
+  call.set(Arg::kSumDy, sum_dy), call.set(Arg::kSumDyXmu, sum_dy_xmu);
+  call.set(Arg::kDw, dw), call.set(Arg::kDb, db), call.set(Arg::kDy, dy), call.set(Arg::kX, x);
+  call.set(Arg::kMean, mean), call.set(Arg::kRstd, rstd);
+  call.problem.channel_axis = axis;
+  call.run();
   return nb::make_tuple(sum_dy.object, sum_dy_xmu.object, dw.object, db.object);
 }
 
@@ -206,11 +205,13 @@ nb::object batch_norm_elemt_backward(Object dy_, Object x_, Object mean_, Object
               sum_dy = required("sum_dy", sum_dy_),
               sum_dy_xmu = required("sum_dy_xmu", sum_dy_xmu_), counts = counts_of(counts_);
   const Array dx = output("dx", split_out(out, 1)[0], dy.tensor.dtype, dy.shape());
-  compute(BatchNormElemtBackward{dx.tensor, dy.tensor, x.tensor, w.tensor, mean.tensor, rstd.tensor,
-                                 sum_dy.tensor, sum_dy_xmu.tensor, counts.tensor,
-                                 axis_of(dy, channel_axis)},
-          BatchNormElemtBackwardData{dx.data, dy.data, x.data, w.data, mean.data, rstd.data,
-                                     sum_dy.data, sum_dy_xmu.data, counts.data});
+  Call call(Op::kBatchNormElemtBackward);
+  call.set(Arg::kDx, dx), call.set(Arg::kDy, dy), call.set(Arg::kX, x), call.set(Arg::kW, w);
+  call.set(Arg::kMean, mean), call.set(Arg::kRstd, rstd);
+  call.set(Arg::kSumDy, sum_dy), call.set(Arg::kSumDyXmu, sum_dy_xmu);
+  call.set(Arg::kCounts, counts);
+  call.problem.channel_axis = axis_of(dy, channel_axis);
+  call.run();
   return dx.object;
 }
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-// In C++20 tensors and problems can be compared, names by their addresses: equal problems have equal plans.
+// From C++20 on problems can be compared: equal ones have equal plans.
 #if __cplusplus >= 202002L
 #define NORMGRAD_COMPARABLE(Type) friend bool operator==(const Type&, const Type&) = default;
 #else
@@ -28,7 +28,17 @@ struct Tensor {
 
   constexpr bool present() const { return dtype != DataType::kNone; }
 
-  NORMGRAD_COMPARABLE(Tensor)
+  // Absent ones are all equal, names are by their addresses, and dimensions beyond the rank mean nothing.
+  friend constexpr bool operator==(const Tensor& a, const Tensor& b) {
+    if (a.dtype != b.dtype) return false;
+    if (!a.present()) return true;
+    if (a.rank != b.rank || a.name != b.name) return false;
+    for (int d = 0; d < a.rank && d < kMaxRank; ++d) {
+      if (a.shape[d] != b.shape[d] || a.strides[d] != b.strides[d]) return false;
+    }
+    return true;
+  }
+  friend constexpr bool operator!=(const Tensor& a, const Tensor& b) { return !(a == b); }
 };
 
 }  // namespace normgrad

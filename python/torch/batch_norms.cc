@@ -2,10 +2,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "normgrad/batch_norm.h"
-#include "normgrad/batch_norm_backward.h"
-#include "normgrad/batch_norm_elemt_backward.h"
-#include "normgrad/batch_norm_gather_stats.h"
 #include "torch/kernel.h"
 
 namespace normgrad::python {
@@ -22,17 +18,14 @@ void gather_stats_with_counts(Value* stack, std::uint64_t, std::uint64_t) {
   const std::int64_t channels = mean.channels();
   TorchTensor mean_all = new_vector(DataType::kF32, channels),
               rstd_all = new_vector(DataType::kF32, channels);
-  BatchNormGatherStats problem;
-  problem.mean_all = described("mean_all", mean_all);
-  problem.rstd_all = described("invstd_all", rstd_all);
-  problem.running_mean = described("running_mean", running_mean);
-  problem.running_var = described("running_var", running_var);
-  problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
-  problem.counts = described_as_vector("counts", counts);
-  problem.eps = eps, problem.momentum = momentum;
-  compute(problem,
-          BatchNormGatherStatsData{mean_all.data(), rstd_all.data(), running_mean.data(),
-                                   running_var.data(), mean.data(), rstd.data(), counts.data()});
+  Call call(Op::kBatchNormGatherStats);
+  call.set(Arg::kMeanAll, "mean_all", mean_all), call.set(Arg::kRstdAll, "invstd_all", rstd_all);
+  call.set(Arg::kRunningMean, "running_mean", running_mean);
+  call.set(Arg::kRunningVar, "running_var", running_var);
+  call.set(Arg::kMean, "mean", mean), call.set(Arg::kRstd, "invstd", rstd);
+  call.set(Arg::kCounts, described_as_vector("counts", counts), counts);
+  call.problem.eps = eps, call.problem.momentum = momentum;
+  call.run();
   stack[0] = mean_all.release(), stack[1] = rstd_all.release();
 }
 
@@ -58,14 +51,11 @@ struct BatchNorms {
     const double eps = in.number();
     TorchTensor mean = statistic(x), rstd = statistic(x),
                 var = kWithVar ? statistic(x) : TorchTensor();
-    BatchNorm problem;
-    problem.x = described("input", x);
-    problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
-    problem.var = described("var", var);
-    problem.eps = eps;
-    BatchNormData data;
-    data.x = x.data(), data.mean = mean.data(), data.rstd = rstd.data(), data.var = var.data();
-    compute(problem, data);
+    Call call(Op::kBatchNorm);
+    call.set(Arg::kX, "input", x), call.set(Arg::kMean, "mean", mean);
+    call.set(Arg::kRstd, "invstd", rstd), call.set(Arg::kVar, "var", var);
+    call.problem.eps = eps;
+    call.run();
     stack[0] = mean.release(), stack[1] = rstd.release();
     if (kWithVar) stack[2] = var.release();
   }
@@ -82,17 +72,12 @@ struct BatchNorms {
     const DataType type = w.present() ? w.dtype() : kStatistics;
     TorchTensor dw = dw_wanted ? new_vector(type, x.channels()) : TorchTensor(),
                 db = db_wanted ? new_vector(type, x.channels()) : TorchTensor();
-    BatchNormBackward problem;
-    problem.sum_dy = described("sum_dy", sum_dy);
-    problem.sum_dy_xmu = described("sum_dy_xmu", sum_dy_xmu);
-    problem.dw = described("grad_weight", dw), problem.db = described("grad_bias", db);
-    problem.dy = described("grad_output", dy), problem.x = described("input", x);
-    problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
-    BatchNormBackwardData data;
-    data.sum_dy = sum_dy.data(), data.sum_dy_xmu = sum_dy_xmu.data();
-    data.dw = dw.data(), data.db = db.data(), data.dy = dy.data(), data.x = x.data();
-    data.mean = mean.data(), data.rstd = rstd.data();
-    compute(problem, data);
+    Call call(Op::kBatchNormBackward);
+    call.set(Arg::kSumDy, "sum_dy", sum_dy), call.set(Arg::kSumDyXmu, "sum_dy_xmu", sum_dy_xmu);
+    call.set(Arg::kDw, "grad_weight", dw), call.set(Arg::kDb, "grad_bias", db);
+    call.set(Arg::kDy, "grad_output", dy), call.set(Arg::kX, "input", x);
+    call.set(Arg::kMean, "mean", mean), call.set(Arg::kRstd, "invstd", rstd);
+    call.run();
     stack[0] = sum_dy.release(), stack[1] = sum_dy_xmu.release();
     stack[2] = dw.release(), stack[3] = db.release();
   }
@@ -125,15 +110,12 @@ void batch_norm_elemt(Value* stack, std::uint64_t, std::uint64_t) {
                     rstd = in.tensor();
   x = std::move(x).in_order();
   TorchTensor y = x.like();
-  BatchNorm problem;
-  problem.y = described("output", y), problem.x = described("input", x);
-  problem.w = described("weight", w), problem.b = described("bias", b);
-  problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
-  problem.training = false;
-  BatchNormData data;
-  data.y = y.data(), data.x = x.data(), data.w = w.data(), data.b = b.data();
-  data.mean = mean.data(), data.rstd = rstd.data();
-  compute(problem, data);
+  Call call(Op::kBatchNorm);
+  call.set(Arg::kY, "output", y), call.set(Arg::kX, "input", x);
+  call.set(Arg::kW, "weight", w), call.set(Arg::kB, "bias", b);
+  call.set(Arg::kMean, "mean", mean), call.set(Arg::kRstd, "invstd", rstd);
+  call.problem.training = false;
+  call.run();
   stack[0] = y.release();
 }
 
@@ -145,17 +127,14 @@ void batch_norm_backward_elemt(Value* stack, std::uint64_t, std::uint64_t) {
                     sum_dy = in.tensor(), sum_dy_xmu = in.tensor(), counts = in.tensor();
   dy = std::move(dy).in_order(), x = std::move(x).in_order();
   TorchTensor dx = x.like();
-  BatchNormElemtBackward problem;
-  problem.dx = described("grad_input", dx);
-  problem.dy = described("grad_output", dy), problem.x = described("input", x);
-  problem.w = described("weight", w);
-  problem.mean = described("mean", mean), problem.rstd = described("invstd", rstd);
-  problem.sum_dy = described("sum_dy", sum_dy);
-  problem.sum_dy_xmu = described("sum_dy_xmu", sum_dy_xmu);
-  problem.counts = described("count", counts);
-  compute(problem,
-          BatchNormElemtBackwardData{dx.data(), dy.data(), x.data(), w.data(), mean.data(),
-                                     rstd.data(), sum_dy.data(), sum_dy_xmu.data(), counts.data()});
+  Call call(Op::kBatchNormElemtBackward);
+  call.set(Arg::kDx, "grad_input", dx);
+  call.set(Arg::kDy, "grad_output", dy), call.set(Arg::kX, "input", x);
+  call.set(Arg::kW, "weight", w);
+  call.set(Arg::kMean, "mean", mean), call.set(Arg::kRstd, "invstd", rstd);
+  call.set(Arg::kSumDy, "sum_dy", sum_dy), call.set(Arg::kSumDyXmu, "sum_dy_xmu", sum_dy_xmu);
+  call.set(Arg::kCounts, "count", counts);
+  call.run();
   stack[0] = dx.release();
 }
 
@@ -163,15 +142,12 @@ TorchTensor normalized_with_running(const TorchTensor& x, const TorchTensor& w,
                                     const TorchTensor& b, const TorchTensor& mean,
                                     const TorchTensor& var, double eps) {
   TorchTensor y = x.like();
-  BatchNorm problem;
-  problem.y = described("output", y), problem.x = described("input", x);
-  problem.w = described("weight", w), problem.b = described("bias", b);
-  problem.mean = described("running_mean", mean), problem.var = described("running_var", var);
-  problem.eps = eps, problem.training = false;
-  BatchNormData data;
-  data.y = y.data(), data.x = x.data(), data.w = w.data(), data.b = b.data();
-  data.mean = mean.data(), data.var = var.data();
-  compute(problem, data);
+  Call call(Op::kBatchNorm);
+  call.set(Arg::kY, "output", y), call.set(Arg::kX, "input", x);
+  call.set(Arg::kW, "weight", w), call.set(Arg::kB, "bias", b);
+  call.set(Arg::kMean, "running_mean", mean), call.set(Arg::kVar, "running_var", var);
+  call.problem.eps = eps, call.problem.training = false;
+  call.run();
   return y;
 }
 
@@ -183,18 +159,15 @@ Normalized normalized_with_batch(const TorchTensor& x, const TorchTensor& w, con
                                  double momentum, double eps, bool var_wanted) {
   const auto statistic = [&] { return new_vector(DataType::kF64, x.channels()); };
   Normalized out{x.like(), statistic(), statistic(), var_wanted ? statistic() : TorchTensor()};
-  BatchNorm problem;
-  problem.y = described("output", out.y), problem.x = described("input", x);
-  problem.w = described("weight", w), problem.b = described("bias", b);
-  problem.mean = described("save_mean", out.mean),
-  problem.rstd = described("save_invstd", out.rstd);
-  problem.var = described("save_var", out.var);
-  problem.running_mean = described("running_mean", running_mean);
-  problem.running_var = described("running_var", running_var);
-  problem.eps = eps, problem.momentum = momentum;
-  compute(problem,
-          BatchNormData{out.y.data(), out.mean.data(), out.rstd.data(), out.var.data(),
-                        running_mean.data(), running_var.data(), x.data(), w.data(), b.data()});
+  Call call(Op::kBatchNorm);
+  call.set(Arg::kY, "output", out.y), call.set(Arg::kX, "input", x);
+  call.set(Arg::kW, "weight", w), call.set(Arg::kB, "bias", b);
+  call.set(Arg::kMean, "save_mean", out.mean), call.set(Arg::kRstd, "save_invstd", out.rstd);
+  call.set(Arg::kVar, "save_var", out.var);
+  call.set(Arg::kRunningMean, "running_mean", running_mean);
+  call.set(Arg::kRunningVar, "running_var", running_var);
+  call.problem.eps = eps, call.problem.momentum = momentum;
+  call.run();
   return out;
 }
 
@@ -261,24 +234,19 @@ void native_batch_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   TorchTensor dx = wanted.at[0] ? x.like() : TorchTensor(),
               dw = wanted.at[1] ? new_vector(type, x.channels()) : TorchTensor(),
               db = wanted.at[2] ? new_vector(type, x.channels()) : TorchTensor();
-  BatchNormBackward problem;
-  BatchNormBackwardData data;
-  problem.dx = described("grad_input", dx);
-  problem.dw = described("grad_weight", dw), problem.db = described("grad_bias", db);
-  problem.dy = described("grad_output", dy), problem.x = described("input", x);
-  problem.w = described("weight", w);
-  problem.eps = eps, problem.training = training;
-  data.dx = dx.data(), data.dw = dw.data(), data.db = db.data();
-  data.dy = dy.data(), data.x = x.data(), data.w = w.data();
+  Call call(Op::kBatchNormBackward);
+  call.set(Arg::kDx, "grad_input", dx);
+  call.set(Arg::kDw, "grad_weight", dw), call.set(Arg::kDb, "grad_bias", db);
+  call.set(Arg::kDy, "grad_output", dy), call.set(Arg::kX, "input", x);
+  call.set(Arg::kW, "weight", w);
+  call.problem.eps = eps, call.problem.training = training;
   if (training) {
-    problem.mean = described("save_mean", mean), problem.rstd = described("save_invstd", rstd);
-    data.mean = mean.data(), data.rstd = rstd.data();
+    call.set(Arg::kMean, "save_mean", mean), call.set(Arg::kRstd, "save_invstd", rstd);
   } else {
-    problem.mean = described("running_mean", running_mean);
-    problem.var = described("running_var", running_var);
-    data.mean = running_mean.data(), data.var = running_var.data();
+    call.set(Arg::kMean, "running_mean", running_mean);
+    call.set(Arg::kVar, "running_var", running_var);
   }
-  compute(problem, data);
+  call.run();
   stack[0] = dx.release(), stack[1] = dw.release(), stack[2] = db.release();
 }
 

@@ -47,29 +47,45 @@ inline void raise(Status status) {
 
 // A model calls an operator with the same shapes again and again: a thread keeps the last plan of each operator (LayerNorm of
 // 4x8: a tenth of the call).
-template <class Problem>
-const Plan& plan_of(const Problem& problem) {
-  thread_local Problem planned;
-  thread_local Plan plan;
-  thread_local Arithmetic with;
-  const Arithmetic now = arithmetic();
-  if (plan.op != nullptr && problem == planned && with == now) return plan;
-  plan.op = nullptr;
-  raise(make_plan(problem, &plan));
-  planned = problem;
-  with = now;
-  return plan;
+inline const Plan& plan_of(const Problem& problem) {
+  struct Planned {
+    Problem problem;
+    Plan plan;
+  };
+  thread_local std::unique_ptr<Planned> planned[kOps];
+  std::unique_ptr<Planned>& last = planned[static_cast<int>(problem.op)];
+  if (last && last->plan.arithmetic() == arithmetic() && last->problem == problem)
+    return last->plan;
+  auto made = std::make_unique<Planned>();
+  raise(make_plan(problem, &made->plan));
+  made->problem = problem;
+  last = std::move(made);
+  return last->plan;
 }
 
-template <class Problem, class Data>
-void compute(const Problem& problem, const Data& data) {
-  // torch.set_num_threads is for all threads, but reaches one, and its OpenMP, when torch first asks for the number there.
-  std::uint32_t threads = 0;
-  check(shim().get_num_threads(&threads), "give its number of threads");
-  const Plan& plan = plan_of(problem);
-  const Workspace workspace(plan.workspace_bytes);
-  raise(run(plan, data, workspace.data(), plan.workspace_bytes));
-}
+// A problem and its tensors, by the names that the core has for them.
+struct Call {
+  explicit Call(Op op) { problem.op = op; }
+
+  void set(Arg arg, const Tensor& described, const TorchTensor& tensor) {
+    problem[arg] = described;
+    addresses[arg] = tensor.data();
+  }
+  void set(Arg arg, const char* name, const TorchTensor& tensor) {
+    set(arg, described(name, tensor), tensor);
+  }
+  void run() const {
+    // torch.set_num_threads is for all threads, but reaches one, and its OpenMP, when torch first asks for the number there.
+    std::uint32_t threads = 0;
+    check(shim().get_num_threads(&threads), "give its number of threads");
+    const Plan& plan = plan_of(problem);
+    const Workspace workspace(plan.workspace_bytes());
+    raise(normgrad::run(plan, addresses, workspace.data(), plan.workspace_bytes()));
+  }
+
+  Problem problem;
+  Addresses addresses;
+};
 
 inline bool is_ours(Value tensor) {
   std::int32_t type = 0;

@@ -5,10 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "normgrad/layer_norm.h"
-#include "normgrad/layer_norm_backward.h"
-#include "normgrad/rms_norm.h"
-#include "normgrad/rms_norm_backward.h"
 #include "torch/kernel.h"
 
 namespace normgrad::python {
@@ -120,14 +116,15 @@ void native_layer_norm(Value* stack, std::uint64_t, std::uint64_t) {
   if (refused) refuse_forward_mode();
   x = rows.take(std::move(x)), w = std::move(w).contiguous(), b = std::move(b).contiguous();
   TorchTensor y = x.row_major_like(), mean = rows.statistic(x), rstd = rows.statistic(x);
-  LayerNorm problem;
-  problem.x = rows.described("input", x), problem.y = rows.described("output", y);
-  problem.mean = rows.described_statistic("mean", mean, x);
-  problem.rstd = rows.described_statistic("rstd", rstd, x);
-  problem.w = rows.described_parameter("weight", w),
-  problem.b = rows.described_parameter("bias", b);
-  problem.eps = eps;
-  compute(problem, LayerNormData{y.data(), mean.data(), rstd.data(), x.data(), w.data(), b.data()});
+  Call call(Op::kLayerNorm);
+  call.set(Arg::kX, rows.described("input", x), x);
+  call.set(Arg::kY, rows.described("output", y), y);
+  call.set(Arg::kMean, rows.described_statistic("mean", mean, x), mean);
+  call.set(Arg::kRstd, rows.described_statistic("rstd", rstd, x), rstd);
+  call.set(Arg::kW, rows.described_parameter("weight", w), w);
+  call.set(Arg::kB, rows.described_parameter("bias", b), b);
+  call.problem.eps = eps;
+  call.run();
   stack[0] = y.release(), stack[1] = mean.release(), stack[2] = rstd.release();
 }
 
@@ -145,16 +142,16 @@ void native_layer_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   w = std::move(w).contiguous();
   TorchTensor dx = wanted.at[0] ? x.row_major_like() : TorchTensor();
   TorchTensor dw = gradient_of(w, wanted.at[1]), db = gradient_of(b, wanted.at[2]);
-  LayerNormBackward problem;
-  problem.dx = rows.described("grad_input", dx);
-  problem.dw = described_as_vector("grad_weight", dw);
-  problem.db = described_as_vector("grad_bias", db);
-  problem.dy = rows.described("grad_output", dy), problem.x = rows.described("input", x);
-  problem.mean = rows.described_statistic("mean", mean, x);
-  problem.rstd = rows.described_statistic("rstd", rstd, x);
-  problem.w = rows.described_parameter("weight", w);
-  compute(problem, LayerNormBackwardData{dx.data(), dw.data(), db.data(), dy.data(), w.data(),
-                                         nullptr, nullptr, x.data(), mean.data(), rstd.data()});
+  Call call(Op::kLayerNormBackward);
+  call.set(Arg::kDx, rows.described("grad_input", dx), dx);
+  call.set(Arg::kDw, described_as_vector("grad_weight", dw), dw);
+  call.set(Arg::kDb, described_as_vector("grad_bias", db), db);
+  call.set(Arg::kDy, rows.described("grad_output", dy), dy);
+  call.set(Arg::kX, rows.described("input", x), x);
+  call.set(Arg::kMean, rows.described_statistic("mean", mean, x), mean);
+  call.set(Arg::kRstd, rows.described_statistic("rstd", rstd, x), rstd);
+  call.set(Arg::kW, rows.described_parameter("weight", w), w);
+  call.run();
   stack[0] = dx.release(), stack[1] = dw.release(), stack[2] = db.release();
 }
 
@@ -173,12 +170,13 @@ void fused_rms_norm(Value* stack, std::uint64_t, std::uint64_t) {
   if (refused) refuse_forward_mode();
   x = rows.take(std::move(x)), w = std::move(w).contiguous();
   TorchTensor y = x.row_major_like(), rstd = rows.statistic(x);
-  RmsNorm problem;
-  problem.x = rows.described("input", x), problem.y = rows.described("output", y);
-  problem.rstd = rows.described_statistic("rstd", rstd, x);
-  problem.w = rows.described_parameter("weight", w);
-  problem.eps = eps;
-  compute(problem, RmsNormData{y.data(), rstd.data(), x.data(), w.data()});
+  Call call(Op::kRmsNorm);
+  call.set(Arg::kX, rows.described("input", x), x);
+  call.set(Arg::kY, rows.described("output", y), y);
+  call.set(Arg::kRstd, rows.described_statistic("rstd", rstd, x), rstd);
+  call.set(Arg::kW, rows.described_parameter("weight", w), w);
+  call.problem.eps = eps;
+  call.run();
   stack[0] = y.release(), stack[1] = rstd.release();
 }
 
@@ -194,14 +192,14 @@ void fused_rms_norm_backward(Value* stack, std::uint64_t, std::uint64_t) {
   rstd = std::move(rstd).contiguous(), w = std::move(w).contiguous();
   TorchTensor dx = wanted.at[0] ? x.row_major_like() : TorchTensor(),
               dw = gradient_of(w, wanted.at[1]);
-  RmsNormBackward problem;
-  problem.dx = rows.described("grad_input", dx);
-  problem.dw = described_as_vector("grad_weight", dw);
-  problem.dy = rows.described("grad_output", dy), problem.x = rows.described("input", x);
-  problem.rstd = rows.described_statistic("rstd", rstd, x);
-  problem.w = rows.described_parameter("weight", w);
-  compute(problem,
-          RmsNormBackwardData{dx.data(), dw.data(), dy.data(), w.data(), x.data(), rstd.data()});
+  Call call(Op::kRmsNormBackward);
+  call.set(Arg::kDx, rows.described("grad_input", dx), dx);
+  call.set(Arg::kDw, described_as_vector("grad_weight", dw), dw);
+  call.set(Arg::kDy, rows.described("grad_output", dy), dy);
+  call.set(Arg::kX, rows.described("input", x), x);
+  call.set(Arg::kRstd, rows.described_statistic("rstd", rstd, x), rstd);
+  call.set(Arg::kW, rows.described_parameter("weight", w), w);
+  call.run();
   stack[0] = dx.release(), stack[1] = dw.release();
 }
 

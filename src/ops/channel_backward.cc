@@ -12,7 +12,7 @@
 #include "kernels/pairwise.h"
 #include "ops/channel_tensor.h"
 #include "ops/folds.h"
-#include "ops/plan_checks.h"
+#include "runtime/failure.h"
 #include "ops/segment.h"
 #include "ops/statistics.h"
 #include "ops/workspace.h"
@@ -77,7 +77,7 @@ struct PixelRows {
 
 // ---- the workspace ----
 struct Space {
-  Space(const Plan& plan, const ChannelRoles& roles, void* at = nullptr) : cut(at) {
+  Space(const PlanBody& plan, const ChannelRoles& roles, void* at = nullptr) : cut(at) {
     const ChannelSplit& split = plan.channel;
     if (split.l == 0 || split.n == 0) return;
     const bool computes_sums = roles.given_sum_dy == kNoArgument;
@@ -106,7 +106,7 @@ struct Space {
 // What both walks share: parameters, maps, results of channels.
 class ChannelBackward {
  public:
-  ChannelBackward(const Plan& plan, const ChannelRoles& roles, double count, void* const* data,
+  ChannelBackward(const PlanBody& plan, const ChannelRoles& roles, double count, void* const* data,
                   std::byte* workspace)
       : plan_(plan),
         roles_(roles),
@@ -400,7 +400,7 @@ class ChannelBackward {
     });
   }
 
-  const Plan& plan_;
+  const PlanBody& plan_;
   const ChannelRoles& roles_;
   const ChannelSplit& split_;
   void* const* data_;
@@ -499,7 +499,7 @@ void ChannelBackward::run_pixels() const {
 
 }  // namespace
 
-Status plan_channel_backward(Plan& plan, const ChannelRoles& roles) {
+Status plan_channel_backward(PlanBody& plan, const ChannelRoles& roles) {
   ChannelSplit& split = plan.channel;
   if (split.n == 0 || split.l == 0) return Status::kOk;
   const std::int64_t channel_stride =
@@ -520,7 +520,7 @@ Status plan_channel_backward(Plan& plan, const ChannelRoles& roles) {
   return Status::kOk;
 }
 
-void run_channel_backward(const Plan& plan, const ChannelRoles& roles, double count,
+void run_channel_backward(const PlanBody& plan, const ChannelRoles& roles, double count,
                           void* const* data, std::byte* workspace) {
   const ChannelBackward backward(plan, roles, count, data, workspace);
   const ChannelSplit& split = plan.channel;

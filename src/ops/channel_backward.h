@@ -3,23 +3,24 @@
 #ifndef NORMGRAD_OPS_CHANNEL_BACKWARD_H
 #define NORMGRAD_OPS_CHANNEL_BACKWARD_H
 
-#include "normgrad/plan.h"
+#include "ops/plan.h"
 
 namespace normgrad {
 
 // Which argument is which; kNoArgument where an operator has none.
 inline constexpr int kNoArgument = -1;
 struct ChannelRoles {
-  int dx, dy, x, w, mean, rstd;
+  int dx = index_of(Arg::kDx), dy = index_of(Arg::kDy), x = index_of(Arg::kX),
+      w = index_of(Arg::kW), mean = index_of(Arg::kMean), rstd = index_of(Arg::kRstd);
   int var = kNoArgument;
   int dw = kNoArgument, db = kNoArgument, sum_dy = kNoArgument, sum_dy_xmu = kNoArgument;  // out
   int given_sum_dy = kNoArgument, given_sum_dy_xmu = kNoArgument;
 };
 
 // Chooses the walk, by x alone, and measures the workspace. plan.channel is there.
-Status plan_channel_backward(Plan& plan, const ChannelRoles& roles);
+Status plan_channel_backward(PlanBody& plan, const ChannelRoles& roles);
 // count: elements per channel, of all devices.
-void run_channel_backward(const Plan& plan, const ChannelRoles& roles, double count,
+void run_channel_backward(const PlanBody& plan, const ChannelRoles& roles, double count,
                           void* const* data, std::byte* workspace);
 
 }  // namespace normgrad

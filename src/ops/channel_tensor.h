@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "normgrad/plan.h"
+#include "ops/plan.h"
 
 namespace normgrad {
 

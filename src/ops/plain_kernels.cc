@@ -1,8 +1,6 @@
 // Where there is no Highway, every kernel is the plain one. Said here and not in the kernels' files, so that their plain
 // objects are the same with and without Highway, and ccache has those of one build for the other.
-#include "ops/batch_norm/batch_norm.h"
-#include "ops/layer_norm/layer_norm.h"
-#include "ops/rms_norm/rms_norm.h"
+#include "ops/forward.h"
 
 namespace normgrad {
 namespace plain {

@@ -9,7 +9,7 @@
 #include "kernels/pairwise.h"
 #include "kernels/parallel_for.h"
 #include "ops/folds.h"
-#include "ops/plan_checks.h"
+#include "runtime/failure.h"
 #include "ops/workspace.h"
 #include "runtime/layout.h"
 
@@ -53,7 +53,7 @@ std::int64_t batch_rows(const RowSplit& split, DataType dtype) {
 
 // The workspace.
 struct Space {
-  Space(const Plan& plan, const RowRoles& roles, void* at = nullptr) : cut(at) {
+  Space(const PlanBody& plan, const RowRoles& roles, void* at = nullptr) : cut(at) {
     const RowSplit& split = plan.row;
     const auto wanted = [&](int role) {
       return role != kAbsent && plan.argument[role].tensor.present();
@@ -88,7 +88,7 @@ struct Columns {
 
 class RowBackward {
  public:
-  RowBackward(const Plan& plan, const RowRoles& roles, const RowRecipe& recipe, void* const* data,
+  RowBackward(const PlanBody& plan, const RowRoles& roles, const RowRecipe& recipe, void* const* data,
               std::byte* workspace)
       : plan_(plan),
         roles_(roles),
@@ -463,7 +463,7 @@ class RowBackward {
         });
   }
 
-  const Plan& plan_;
+  const PlanBody& plan_;
   const RowRoles& roles_;
   const RowRecipe& recipe_;
   const RowSplit& split_;
@@ -477,7 +477,7 @@ class RowBackward {
   const std::int64_t together_;  // rows whose sums are taken before they are mapped
 };
 
-void store_empty_sums(const Plan& plan, const RowRoles& roles, void* const* data) {
+void store_empty_sums(const PlanBody& plan, const RowRoles& roles, void* const* data) {
   for (const int role : {roles.dw, roles.db}) {
     if (role == kAbsent) continue;
     const Tensor& tensor = plan.argument[role].tensor;
@@ -489,7 +489,7 @@ void store_empty_sums(const Plan& plan, const RowRoles& roles, void* const* data
 
 }  // namespace
 
-Status plan_row_backward(Plan& plan, const RowRoles& roles) {
+Status plan_row_backward(PlanBody& plan, const RowRoles& roles) {
   RowSplit& split = plan.row;
   if (split.rows == 0) return Status::kOk;
   const std::int64_t share = round_up(ceil_div(split.rows, kBlocks), kChain);
@@ -505,7 +505,7 @@ Status plan_row_backward(Plan& plan, const RowRoles& roles) {
   return Status::kOk;
 }
 
-void run_row_backward(const Plan& plan, const RowRoles& roles, const RowRecipe& recipe,
+void run_row_backward(const PlanBody& plan, const RowRoles& roles, const RowRecipe& recipe,
                       void* const* data, std::byte* workspace) {
   if (plan.row.rows == 0) return store_empty_sums(plan, roles, data);
   RowBackward(plan, roles, recipe, data, workspace).run();

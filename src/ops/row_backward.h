@@ -3,7 +3,7 @@
 #define NORMGRAD_OPS_ROW_BACKWARD_H
 
 #include "kernels/kernels.h"
-#include "normgrad/plan.h"
+#include "ops/plan.h"
 #include "ops/row_norm/row_norm.h"
 
 namespace normgrad {
@@ -37,8 +37,8 @@ inline constexpr RowRecipe row_recipe{
     }};
 
 // Blocks of rows for the column sums, and the workspace: functions of the shape.
-Status plan_row_backward(Plan& plan, const RowRoles& roles);
-void run_row_backward(const Plan& plan, const RowRoles& roles, const RowRecipe& recipe,
+Status plan_row_backward(PlanBody& plan, const RowRoles& roles);
+void run_row_backward(const PlanBody& plan, const RowRoles& roles, const RowRecipe& recipe,
                       void* const* data, std::byte* workspace);
 
 }  // namespace normgrad

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "normgrad/plan.h"
+#include "ops/plan.h"
 
 namespace normgrad {
 

@@ -5,10 +5,23 @@
 
 #include <cstdint>
 
-#include "normgrad/plan.h"
+#include "normgrad/export.h"
 #include "normgrad/tensor.h"
 
 namespace normgrad {
+
+// Bytes from the address of element (0, ..., 0) that a tensor touches: [begin, end).
+struct ByteRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// A tensor of a call.
+struct Argument {
+  Tensor tensor;
+  ByteRange range;
+  bool is_output = false;
+};
 
 constexpr std::int64_t size_of(DataType dtype) {
   switch (dtype) {

@@ -2,9 +2,8 @@
 // variance, poison, what is absent, what is refused.
 #include <gtest/gtest.h>
 
-#include "normgrad/batch_norm.h"
-#include "normgrad/batch_norm_backward.h"
 #include "normgrad/last_error.h"
+#include "normgrad/plan.h"
 #include "ops/examples.h"
 #include "ops/expectations.h"
 #include "ops/operators.h"
@@ -53,7 +52,8 @@ TEST(NoElements, OfRowsHaveUndefinedStatistics) {
         const Problem p = filled(form, data, shape, 1);
         const Outputs out = run(p);
         for (const double mean : values(p, out, kMeanOut)) EXPECT_EQ(mean, 0) << title(p);
-        for (const double rstd : values(p, out, kRstdOut)) EXPECT_TRUE(std::isnan(rstd)) << title(p);
+        for (const double rstd : values(p, out, kRstdOut))
+          EXPECT_TRUE(std::isnan(rstd)) << title(p);
         EXPECT_EQ(out.bits[kRstdOut].size(), element_count(p.tensor[kRstdOut]));
       }
       for (const Shape& shape : std::vector<Shape>{{0, 3}, {0, 0}, {2, 0, 3}}) {
@@ -116,7 +116,7 @@ TEST(OneElement, OfARowMayGiveWayToItsStatistics) {
           data[slot] = memory[slot].data();
         }
         data[shared] = data[kX];
-        std::vector<std::byte> workspace(plan.workspace_bytes);
+        std::vector<std::byte> workspace(plan.workspace_bytes());
         ASSERT_EQ(run(p, plan, data, workspace.data()), normgrad::Status::kOk)
             << normgradGetLastError();
         for (const Slot slot : {kY, kMeanOut, kRstdOut}) {
@@ -350,10 +350,12 @@ TEST(Sizes, MoreChannelsThanMemoryHoldsAreRefused) {
     x.shape[0] = 1;
     x.shape[1] = std::int64_t{1} << power;
     x.name = "x";
-    normgrad::BatchNorm forward;
-    forward.x = x;
-    normgrad::BatchNormBackward backward;
-    backward.x = backward.dy = x;
+    normgrad::Problem forward;
+    forward.op = normgrad::Op::kBatchNorm;
+    forward[normgrad::Arg::kX] = x;
+    normgrad::Problem backward;
+    backward.op = normgrad::Op::kBatchNormBackward;
+    backward[normgrad::Arg::kX] = backward[normgrad::Arg::kDy] = x;
     normgrad::Plan plan;
     EXPECT_EQ(make_plan(forward, &plan), normgrad::Status::kBadShape) << power;
     EXPECT_EQ(make_plan(backward, &plan), normgrad::Status::kBadShape) << power;

@@ -121,7 +121,7 @@ Outputs run_plan(const Problem& problem, const normgrad::Plan& plan,
   }
   const Slot big = problem.big_output();
   if (problem.dx_shares != kDx && problem.has(big)) data[big] = data[problem.dx_shares];
-  Workspace workspace(plan.workspace_bytes, workspace_shift_bytes);
+  Workspace workspace(plan.workspace_bytes(), workspace_shift_bytes);
   const Status status = run(problem, plan, data, workspace.data());
   if (status != Status::kOk) return {{}, failed_call("run", status)};
 

@@ -1,15 +1,7 @@
 #include "ops/operators.h"
 
 #include <algorithm>
-
-#include "normgrad/batch_norm.h"
-#include "normgrad/batch_norm_backward.h"
-#include "normgrad/batch_norm_elemt_backward.h"
-#include "normgrad/batch_norm_gather_stats.h"
-#include "normgrad/layer_norm.h"
-#include "normgrad/layer_norm_backward.h"
-#include "normgrad/rms_norm.h"
-#include "normgrad/rms_norm_backward.h"
+#include <iterator>
 
 namespace ops_test {
 namespace {
@@ -30,89 +22,67 @@ normgrad::Tensor tensor(const Problem& problem, Slot slot) {
   return out;
 }
 
-// Of BatchNorm's forward: training puts the statistics out, else they are given.
-Slot mean_of(const Problem& p) { return p.training ? kMeanOut : kMean; }
-Slot rstd_of(const Problem& p) { return p.training ? kRstdOut : kRstd; }
-Slot var_of(const Problem& p) { return p.training ? kVarOut : kVar; }
+using normgrad::Arg;
+
+// What one slot is called in include/normgrad. Some names are both an output's and an input's there.
+Arg arg_of(Op op, Slot slot) {
+  constexpr Arg kArg[] = {
+      Arg::kDx,   Arg::kDw,   Arg::kDb,    Arg::kSumDy,       Arg::kSumDyXmu,   Arg::kY,
+      Arg::kMean, Arg::kRstd, Arg::kVar,   Arg::kRunningMean, Arg::kRunningVar, Arg::kDy,
+      Arg::kX,    Arg::kXHat, Arg::kW,     Arg::kMean,        Arg::kRstd,       Arg::kSigma,
+      Arg::kVar,  Arg::kB,    Arg::kSumDy, Arg::kSumDyXmu,    Arg::kCounts};
+  static_assert(std::size(kArg) == kSlotCount);
+  if (op == Op::kGatherStats && slot == kMeanOut) return Arg::kMeanAll;
+  if (op == Op::kGatherStats && slot == kRstdOut) return Arg::kRstdAll;
+  return kArg[slot];
+}
+
+normgrad::Op op_of(Op op) {
+  switch (op) {
+    case Op::kLayerNorm:
+      return normgrad::Op::kLayerNormBackward;
+    case Op::kRmsNorm:
+      return normgrad::Op::kRmsNormBackward;
+    case Op::kBatchNorm:
+    case Op::kBatchNormSums:
+      return normgrad::Op::kBatchNormBackward;
+    case Op::kElemtBackward:
+      return normgrad::Op::kBatchNormElemtBackward;
+    case Op::kForward:
+      return normgrad::Op::kBatchNorm;
+    case Op::kLayerNormForward:
+      return normgrad::Op::kLayerNorm;
+    case Op::kRmsNormForward:
+      return normgrad::Op::kRmsNorm;
+    case Op::kGatherStats:
+      break;
+  }
+  return normgrad::Op::kBatchNormGatherStats;
+}
 
 }  // namespace
 
 Status make_plan(const Problem& p, normgrad::Plan* plan) {
-  const auto t = [&](Slot slot) { return tensor(p, slot); };
-  switch (p.op) {
-    case Op::kLayerNorm:
-      return normgrad::make_plan(
-          normgrad::LayerNormBackward{t(kDx), t(kDw), t(kDb), t(kDy), t(kW), t(kXHat), t(kSigma),
-                                      t(kX), t(kMean), t(kRstd)},
-          plan);
-    case Op::kRmsNorm:
-      return normgrad::make_plan(
-          normgrad::RmsNormBackward{t(kDx), t(kDw), t(kDy), t(kW), t(kX), t(kRstd)}, plan);
-    case Op::kBatchNorm:
-    case Op::kBatchNormSums:
-      return normgrad::make_plan(
-          normgrad::BatchNormBackward{t(kDx), t(kDw), t(kDb), t(kSumDy), t(kSumDyXmu), t(kDy),
-                                      t(kX), t(kW), t(kMean), t(kRstd), t(kVar), p.eps, p.training,
-                                      p.channel_axis},
-          plan);
-    case Op::kElemtBackward:
-      return normgrad::make_plan(
-          normgrad::BatchNormElemtBackward{t(kDx), t(kDy), t(kX), t(kW), t(kMean), t(kRstd),
-                                           t(kSumDyGiven), t(kSumDyXmuGiven), t(kCounts),
-                                           p.channel_axis},
-          plan);
-    case Op::kForward:
-      return normgrad::make_plan(
-          normgrad::BatchNorm{t(kY), t(mean_of(p)), t(rstd_of(p)), t(var_of(p)), t(kRunningMean),
-                              t(kRunningVar), t(kX), t(kW), t(kB), p.eps, p.momentum, p.training,
-                              p.channel_axis},
-          plan);
-    case Op::kLayerNormForward:
-      return normgrad::make_plan(
-          normgrad::LayerNorm{t(kY), t(kMeanOut), t(kRstdOut), t(kX), t(kW), t(kB), p.eps}, plan);
-    case Op::kRmsNormForward:
-      return normgrad::make_plan(normgrad::RmsNorm{t(kY), t(kRstdOut), t(kX), t(kW), p.eps}, plan);
-    case Op::kGatherStats:
-      break;
+  normgrad::Problem problem;
+  problem.op = op_of(p.op);
+  problem.eps = p.eps;
+  problem.momentum = p.momentum;
+  problem.training = p.training;
+  problem.channel_axis = p.channel_axis;
+  for (int slot = 0; slot < kSlotCount; ++slot) {
+    if (p.has(Slot(slot))) problem[arg_of(p.op, Slot(slot))] = tensor(p, Slot(slot));
   }
-  return normgrad::make_plan(
-      normgrad::BatchNormGatherStats{t(kMeanOut), t(kRstdOut), t(kRunningMean), t(kRunningVar),
-                                     t(kMean), t(kRstd), t(kCounts), p.eps, p.momentum},
-      plan);
+  return normgrad::make_plan(problem, plan);
 }
 
-Status run(const Problem& problem, const normgrad::Plan& plan, const Pointers& p, void* workspace) {
-  const auto go = [&](const auto& data) {
-    return normgrad::run(plan, data, workspace, plan.workspace_bytes);
-  };
-  switch (problem.op) {
-    case Op::kLayerNorm:
-      return go(normgrad::LayerNormBackwardData{p[kDx], p[kDw], p[kDb], p[kDy], p[kW], p[kXHat],
-                                                p[kSigma], p[kX], p[kMean], p[kRstd]});
-    case Op::kRmsNorm:
-      return go(normgrad::RmsNormBackwardData{p[kDx], p[kDw], p[kDy], p[kW], p[kX], p[kRstd]});
-    case Op::kBatchNorm:
-    case Op::kBatchNormSums:
-      return go(normgrad::BatchNormBackwardData{p[kDx], p[kDw], p[kDb], p[kSumDy], p[kSumDyXmu],
-                                                p[kDy], p[kX], p[kW], p[kMean], p[kRstd], p[kVar]});
-    case Op::kElemtBackward:
-      return go(normgrad::BatchNormElemtBackwardData{p[kDx], p[kDy], p[kX], p[kW], p[kMean],
-                                                     p[kRstd], p[kSumDyGiven], p[kSumDyXmuGiven],
-                                                     p[kCounts]});
-    case Op::kForward:
-      return go(normgrad::BatchNormData{p[kY], p[mean_of(problem)], p[rstd_of(problem)],
-                                        p[var_of(problem)], p[kRunningMean], p[kRunningVar], p[kX],
-                                        p[kW], p[kB]});
-    case Op::kLayerNormForward:
-      return go(
-          normgrad::LayerNormData{p[kY], p[kMeanOut], p[kRstdOut], p[kX], p[kW], p[kB]});
-    case Op::kRmsNormForward:
-      return go(normgrad::RmsNormData{p[kY], p[kRstdOut], p[kX], p[kW]});
-    case Op::kGatherStats:
-      break;
+Status run(const Problem& problem, const normgrad::Plan& plan, const Pointers& data,
+           void* workspace) {
+  normgrad::Addresses addresses;  // what is absent is never dereferenced
+  for (const void*& at : addresses.at) at = reinterpret_cast<const void*>(std::uintptr_t{16});
+  for (std::size_t slot = 0; slot < kSlotCount; ++slot) {
+    if (problem.has(Slot(slot))) addresses[arg_of(problem.op, Slot(slot))] = data[slot];
   }
-  return go(normgrad::BatchNormGatherStatsData{p[kMeanOut], p[kRstdOut], p[kRunningMean],
-                                               p[kRunningVar], p[kMean], p[kRstd], p[kCounts]});
+  return normgrad::run(plan, addresses, workspace, plan.workspace_bytes());
 }
 
 }  // namespace ops_test

@@ -48,13 +48,14 @@ TEST(Fork, ChildGoesOnThoughAnotherLibraryUsedOpenMpFirst) {
 // Products of extents that do not fit into 64 bits mean nothing when an extent is 0.
 TEST(Empty, HugeExtentsBesideAZeroAreFine) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 40;
-  normgrad::RmsNormBackward problem;
-  problem.dx = {normgrad::DataType::kF32, 3, {kHuge, kHuge, 0}, {kHuge, kHuge, 1}, "dx"};
-  problem.dy = problem.x = problem.dx;
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kRmsNormBackward;
+  problem[normgrad::Arg::kDx] = {
+      normgrad::DataType::kF32, 3, {kHuge, kHuge, 0}, {kHuge, kHuge, 1}, "dx"};
+  problem[normgrad::Arg::kDy] = problem[normgrad::Arg::kX] = problem[normgrad::Arg::kDx];
   normgrad::Plan plan;
   ASSERT_EQ(make_plan(problem, &plan), normgrad::Status::kOk);
-  EXPECT_EQ(normgrad::run(plan, normgrad::RmsNormBackwardData{}, nullptr, 0),
-            normgrad::Status::kOk);
+  EXPECT_EQ(normgrad::run(plan, {}, nullptr, 0), normgrad::Status::kOk);
 }
 
 TEST(Threads, AWildSettingIsNotTakenAtItsWord) {

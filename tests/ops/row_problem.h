@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "normgrad/rms_norm_backward.h"
+#include "normgrad/plan.h"
 
 namespace ops_test {
 
@@ -20,20 +20,24 @@ struct RowProblem {
       dy[i] = static_cast<float>(i % 7) - 3;
       x[i] = static_cast<float>(i % 11) - 4;
     }
-    normgrad::RmsNormBackward problem;
-    problem.dx = {normgrad::DataType::kF32, 2, {rows, columns}, {columns, 1}, "dx"};
-    problem.dy = problem.x = problem.dx;
-    problem.w = {normgrad::DataType::kF32, 1, {columns}, {1}, "w"};
-    problem.dw = problem.w;
+    normgrad::Problem problem;
+    problem.op = normgrad::Op::kRmsNormBackward;
+    problem[normgrad::Arg::kDx] = {
+        normgrad::DataType::kF32, 2, {rows, columns}, {columns, 1}, "dx"};
+    problem[normgrad::Arg::kDy] = problem[normgrad::Arg::kX] = problem[normgrad::Arg::kDx];
+    problem[normgrad::Arg::kW] = {normgrad::DataType::kF32, 1, {columns}, {1}, "w"};
+    problem[normgrad::Arg::kDw] = problem[normgrad::Arg::kW];
     planned = make_plan(problem, &plan) == normgrad::Status::kOk;
-    workspace.resize(plan.workspace_bytes);
+    workspace.resize(plan.workspace_bytes());
   }
 
   bool run() {
-    const normgrad::RmsNormBackwardData data{dx.data(), dw.data(), dy.data(),
-                                             w.data(),  x.data(),  nullptr};
+    using normgrad::Arg;
+    normgrad::Addresses at;
+    at[Arg::kDx] = dx.data(), at[Arg::kDw] = dw.data();
+    at[Arg::kDy] = dy.data(), at[Arg::kW] = w.data(), at[Arg::kX] = x.data();
     return planned &&
-           normgrad::run(plan, data, workspace.data(), workspace.size()) == normgrad::Status::kOk;
+           normgrad::run(plan, at, workspace.data(), workspace.size()) == normgrad::Status::kOk;
   }
 
   std::vector<float> dy, x, dx, w, dw;

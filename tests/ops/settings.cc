@@ -3,11 +3,11 @@
 
 #include <cstdio>
 
-#include "normgrad/rms_norm_backward.h"
+#include "normgrad/plan.h"
 
 int main() {
-  normgrad::RmsNormBackward problem;
-  problem.dy.name = "dy";
+  normgrad::Problem problem;
+  problem.op = normgrad::Op::kRmsNormBackward;
   normgrad::Plan plan;
   const bool failed = make_plan(problem, &plan) != normgrad::Status::kOk;
   std::printf("isa %d threads %d\n", static_cast<int>(normgrad::isa()), normgrad::threads());

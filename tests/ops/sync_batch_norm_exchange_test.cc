@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "normgrad/batch_norm.h"
+#include "normgrad/plan.h"
 #include "ops/expectations.h"
 #include "ops/rank_engine.h"
 #include "ops/sync_rank.h"
@@ -224,14 +224,18 @@ TEST(SyncBatchNormOfF32, SendsACountThatF32HasNot) {
   constexpr std::int64_t kCount = (std::int64_t{1} << 24) + 1;
   const float x = 1;
   const double mean = 0, rstd = 1;
-  normgrad::SyncBatchNormBackward p;
-  p.x = p.dy = {normgrad::DataType::kF32, 3, {1, 1, kCount}, {0, 0, 0}, "x"};
-  p.mean = p.rstd = {normgrad::DataType::kF64, 1, {1}, {1}, "mean"};
+  normgrad::SyncProblem p;
+  p.op = normgrad::Op::kSyncBatchNormBackward;
+  p[normgrad::Arg::kX] =
+      p[normgrad::Arg::kDy] = {normgrad::DataType::kF32, 3, {1, 1, kCount}, {0, 0, 0}, "x"};
+  p[normgrad::Arg::kMean] =
+      p[normgrad::Arg::kRstd] = {normgrad::DataType::kF64, 1, {1}, {1}, "mean"};
   p.sums = normgrad::DataType::kF32;
   normgrad::SyncPlan plan;
   ASSERT_EQ(make_plan(p, &plan), Status::kOk);
-  normgrad::SyncBatchNormBackwardData in;
-  in.x = in.dy = &x, in.mean = &mean, in.rstd = &rstd;
+  normgrad::Addresses in;
+  in[normgrad::Arg::kX] = in[normgrad::Arg::kDy] = &x, in[normgrad::Arg::kMean] = &mean,
+  in[normgrad::Arg::kRstd] = &rstd;
   std::vector<float> sent;
   const normgrad::Exchange exchange{
       nullptr,
@@ -241,7 +245,7 @@ TEST(SyncBatchNormOfF32, SendsACountThatF32HasNot) {
         return 0;
       },
       &sent};
-  std::vector<std::byte> workspace(plan.whole.workspace_bytes);
+  std::vector<std::byte> workspace(plan.workspace_bytes());
   ASSERT_EQ(run(plan, in, exchange, workspace.data(), workspace.size()), Status::kOk);
   EXPECT_EQ(sent, (std::vector<float>{0x1p24f, 0x1p24f, 1, 256, 0, 0}));
 }
@@ -374,18 +378,20 @@ TEST_P(SyncBatchNormExchange, HasTheSameBitsWithOutputsLeftOut) {
   for (SyncRank& rank : some) rank.remember();
   const auto train_some = [&](std::size_t r) {
     SyncRank& rank = some[r];
-    normgrad::SyncBatchNorm forward = rank.forward_problem();
-    normgrad::SyncBatchNormBackward backward = rank.backward_problem();
-    if (r == 0) forward.y = forward.running_mean = backward.dx = backward.db = {};
+    normgrad::SyncProblem forward = rank.forward_problem();
+    normgrad::SyncProblem backward = rank.backward_problem();
+    if (r == 0)
+      forward[normgrad::Arg::kY] = forward[normgrad::Arg::kRunningMean] =
+          backward[normgrad::Arg::kDx] = backward[normgrad::Arg::kDb] = {};
     normgrad::SyncPlan plan;
     std::vector<std::byte> workspace;
     ASSERT_EQ(make_plan(forward, &plan), Status::kOk);
-    workspace.resize(plan.whole.workspace_bytes);
+    workspace.resize(plan.workspace_bytes());
     ASSERT_EQ(
         run(plan, rank.forward_data(), engine.exchange(r), workspace.data(), workspace.size()),
         Status::kOk);
     ASSERT_EQ(make_plan(backward, &plan), Status::kOk);
-    workspace.resize(plan.whole.workspace_bytes);
+    workspace.resize(plan.workspace_bytes());
     ASSERT_EQ(
         run(plan, rank.backward_data(), engine.exchange(r), workspace.data(), workspace.size()),
         Status::kOk);

@@ -33,85 +33,84 @@ struct Fixture {
 };
 
 struct Forward : Fixture {
-  SyncBatchNorm problem = rank.forward_problem();
-  SyncBatchNormData data = rank.forward_data();
+  SyncProblem problem = rank.forward_problem();
+  Addresses data = rank.forward_data();
 };
 struct Backward : Fixture {
-  SyncBatchNormBackward problem = rank.backward_problem();
-  SyncBatchNormBackwardData data = rank.backward_data();
+  SyncProblem problem = rank.backward_problem();
+  Addresses data = rank.backward_data();
 };
 
-template <class Problem>
-void refuse_plan(Fixture& f, const Problem& problem, Status status, const char* sentence) {
+void refuse_plan(Fixture& f, const SyncProblem& problem, Status status, const char* sentence) {
   SyncPlan plan;
   f.expect(make_plan(problem, &plan), status, sentence);
-  EXPECT_EQ(plan.whole.op, nullptr);  // left as it was
+  EXPECT_FALSE(plan);  // left as it was
 }
 
 TEST(SyncBatchNormRefuses, ProblemsBeforeThePlan) {
   Forward f;
-  SyncBatchNorm p = f.problem;
+  SyncProblem p = f.problem;
   p.ranks = 0;
   refuse_plan(f, p, Status::kBadParam, "ranks is 0, but must be at least 1");
-  p = f.problem, p.x = {};
-  p.x.name = "x";
+  p = f.problem, p[Arg::kX] = {};
   refuse_plan(f, p, Status::kNullPointer, "x is missing");
-  p = f.problem, p.y.dtype = DataType::kF16;
+  p = f.problem, p[Arg::kY].dtype = DataType::kF16;
   refuse_plan(f, p, Status::kBadDtype, "y is f16, but must be f32 like x");
-  p = f.problem, p.running_var.shape[0] = 4;
+  p = f.problem, p[Arg::kRunningVar].shape[0] = 4;
   refuse_plan(f, p, Status::kBadShape,
-              "running_var has shape (4), but must have shape (3), the number of channels");
-  p = f.problem, p.mean.strides[0] = 0;
+              "running_var has shape (4), but must have shape (3): the channels of x, its axis 1");
+  p = f.problem, p[Arg::kMean].strides[0] = 0;
   refuse_plan(f, p, Status::kBadStrides,
               "mean with shape (3) and strides (0) overlaps itself, which an output must not");
 }
 
 TEST(SyncBatchNormRefuses, BackwardProblemsBeforeThePlan) {
   Backward f;
-  SyncBatchNormBackward p = f.problem;
+  SyncProblem p = f.problem;
   p.ranks = -1;
   refuse_plan(f, p, Status::kBadParam, "ranks is -1, but must be at least 1");
   p = f.problem, p.sums = DataType::kF16;
   refuse_plan(f, p, Status::kBadDtype, "sums is f16, but must be f32 or f64");
-  p = f.problem, p.rstd = {};
-  p.rstd.name = "rstd";
+  p = f.problem, p[Arg::kRstd] = {};
   refuse_plan(f, p, Status::kNullPointer, "rstd is missing");
-  p = f.problem, p.dy.shape[1] = 2;
+  p = f.problem, p[Arg::kDy].shape[1] = 2;
   refuse_plan(f, p, Status::kBadShape,
-              "dx has shape (4, 3, 5), but must have the shape of dy, (4, 2, 5)");
+              "x has shape (4, 3, 5), but must have the shape of dy, (4, 2, 5)");
 }
 
 // Batches without elements have no size of their own.
 TEST(SyncBatchNormRefuses, MoreChannelsAndRanksThanMemoryCanHold) {
   Forward forward;
-  SyncBatchNorm p;
-  p.x = {DataType::kF32, 2, {0, std::int64_t{1} << 40}, {std::int64_t{1} << 40, 1}, "x"};
+  SyncProblem p;
+  p.op = normgrad::Op::kSyncBatchNorm;
+  p[Arg::kX] = {DataType::kF32, 2, {0, std::int64_t{1} << 40}, {std::int64_t{1} << 40, 1}, "x"};
   p.ranks = std::numeric_limits<int>::max();
   refuse_plan(forward, p, Status::kBadShape,
               "1099511627776 channels on 2147483647 ranks are more than memory can hold");
-  p.y = p.x, p.y.name = "y";
-  p.x.shape[1] = p.y.shape[1] = std::int64_t{1} << 60;
+  p[Arg::kY] = p[Arg::kX], p[Arg::kY].name = "y";
+  p[Arg::kX].shape[1] = p[Arg::kY].shape[1] = std::int64_t{1} << 60;
   refuse_plan(forward, p, Status::kBadShape,
-              "mean with shape (1152921504606846976) and strides (1) is larger than memory can be");
+              "1152921504606846976 channels on 2147483647 ranks are more than memory can hold");
 
   Backward backward;
-  SyncBatchNormBackward b;
-  b.x = {DataType::kF32, 2, {0, std::int64_t{1} << 40}, {std::int64_t{1} << 40, 1}, "x"};
-  b.dy = b.x;
-  b.mean = b.rstd = {DataType::kF32, 1, {std::int64_t{1} << 40}, {1}, "mean"};
+  SyncProblem b;
+  b.op = normgrad::Op::kSyncBatchNormBackward;
+  b[Arg::kX] = {DataType::kF32, 2, {0, std::int64_t{1} << 40}, {std::int64_t{1} << 40, 1}, "x"};
+  b[Arg::kDy] = b[Arg::kX];
+  b[Arg::kMean] = b[Arg::kRstd] = {DataType::kF32, 1, {std::int64_t{1} << 40}, {1}, "mean"};
   b.ranks = std::numeric_limits<int>::max();
   b.in_rank_order = true;
   refuse_plan(backward, b, Status::kBadShape,
               "1099511627776 channels on 2147483647 ranks are more than memory can hold");
-  b.x.shape[1] = b.dy.shape[1] = b.mean.shape[0] = b.rstd.shape[0] = std::int64_t{1} << 60;
+  b[Arg::kX].shape[1] = b[Arg::kDy].shape[1] = b[Arg::kMean].shape[0] = b[Arg::kRstd].shape[0] =
+      std::int64_t{1} << 60;
   refuse_plan(backward, b, Status::kBadShape,
-              "dw with shape (1152921504606846976) and strides (1) is larger than memory can be");
+              "1152921504606846976 channels on 2147483647 ranks are more than memory can hold");
 }
 
-template <class F, class Data>
-void refuse_run(F& f, const SyncPlan& plan, const Data& data, const Exchange& exchange,
+void refuse_run(Fixture& f, const SyncPlan& plan, const Addresses& data, const Exchange& exchange,
                 std::size_t workspace_bytes, Status status, const std::string& sentence) {
-  std::vector<std::byte> workspace(plan.whole.workspace_bytes);
+  std::vector<std::byte> workspace(plan.workspace_bytes());
   f.expect(run(plan, data, exchange, workspace.data(), workspace_bytes), status, sentence);
 }
 
@@ -120,22 +119,21 @@ TEST(SyncBatchNormRefuses, RunsBeforeTheExchange) {
   SyncPlan plan;
   ASSERT_EQ(make_plan(f.problem, &plan), Status::kOk);
   const Exchange exchange = f.engine.exchange(0);
-  const std::size_t bytes = plan.whole.workspace_bytes;
-  refuse_run(f, {}, f.data, exchange, bytes, Status::kBadParam,
-             "the plan was made for nothing, not for SyncBatchNorm");
-  refuse_run(f, plan, f.rank.backward_data(), exchange, bytes, Status::kBadParam,
-             "the plan was made for SyncBatchNorm, not for SyncBatchNormBackward");
+  const std::size_t bytes = plan.workspace_bytes();
+  refuse_run(f, {}, f.data, exchange, bytes, Status::kBadParam, "the plan was not made");
+  refuse_run(f, plan, f.rank.backward_data(), exchange, bytes, Status::kNullPointer, "y is null");
   refuse_run(f, plan, f.data, {}, bytes, Status::kNullPointer, "all_gather is null");
   refuse_run(f, plan, f.data, exchange, bytes - 1, Status::kSmallWorkspace,
              "workspace_size is " + std::to_string(bytes - 1) + " bytes, but " +
                  std::to_string(bytes) + " are needed");
-  SyncBatchNormData data = f.data;
-  data.x = nullptr;
+  Addresses data = f.data;
+  data[Arg::kX] = nullptr;
   refuse_run(f, plan, data, exchange, bytes, Status::kNullPointer, "x is null");
-  data = f.data, data.y = static_cast<float*>(f.data.y) + 1, data.x = f.data.y;
+  data = f.data, data[Arg::kY] = static_cast<const float*>(f.data[Arg::kY]) + 1,
+  data[Arg::kX] = f.data[Arg::kY];
   refuse_run(f, plan, data, exchange, bytes, Status::kBadParam,
              "y overlaps x: an output must lie apart from the inputs or exactly in place of one");
-  data = f.data, data.rstd = data.mean;
+  data = f.data, data[Arg::kRstd] = data[Arg::kMean];
   refuse_run(f, plan, data, exchange, bytes, Status::kBadParam,
              "mean and rstd overlap, but outputs must not");
 }
@@ -147,11 +145,10 @@ TEST(SyncBatchNormRefuses, BackwardRunsBeforeTheExchange) {
     f.problem.in_rank_order = in_rank_order;
     ASSERT_EQ(make_plan(f.problem, &plan), Status::kOk);
     Exchange exchange = f.engine.exchange(0);
-    const std::size_t bytes = plan.whole.workspace_bytes;
-    refuse_run(f, {}, f.data, exchange, bytes, Status::kBadParam,
-               "the plan was made for nothing, not for SyncBatchNormBackward");
-    SyncBatchNormBackwardData data = f.data;
-    data.rstd = nullptr;
+    const std::size_t bytes = plan.workspace_bytes();
+    refuse_run(f, {}, f.data, exchange, bytes, Status::kBadParam, "the plan was not made");
+    Addresses data = f.data;
+    data[Arg::kRstd] = nullptr;
     refuse_run(f, plan, data, exchange, bytes, Status::kNullPointer, "rstd is null");
     (in_rank_order ? exchange.all_gather = nullptr : (exchange.all_reduce = nullptr, nullptr));
     refuse_run(f, plan, f.data, exchange, bytes, Status::kNullPointer,
@@ -159,23 +156,13 @@ TEST(SyncBatchNormRefuses, BackwardRunsBeforeTheExchange) {
   }
 }
 
-// The parts of a SyncPlan are no plans of their own.
-TEST(SyncBatchNormRefuses, ToRunWithoutAnExchange) {
+TEST(SyncBatchNormRefuses, ToBePlannedWithoutAnExchangeAndOthersWithOne) {
   Forward f;
-  SyncPlan plan;
-  ASSERT_EQ(make_plan(f.problem, &plan), Status::kOk);
-  void* const data[] = {f.data.y,
-                        f.data.mean,
-                        f.data.rstd,
-                        nullptr,
-                        f.data.running_mean,
-                        f.data.running_var,
-                        const_cast<void*>(f.data.x),
-                        const_cast<void*>(f.data.w),
-                        const_cast<void*>(f.data.b)};
-  std::vector<std::byte> workspace(plan.whole.workspace_bytes);
-  f.expect(run(plan.whole, data, workspace.data(), workspace.size()), Status::kBadParam,
-           "SyncBatchNorm is not run without an exchange");
+  Plan plan;
+  f.expect(make_plan(static_cast<const normgrad::Problem&>(f.problem), &plan), Status::kBadParam,
+           "SyncBatchNorm is not run without an exchange: make a SyncPlan of it");
+  f.problem.op = normgrad::Op::kBatchNorm;
+  refuse_plan(f, f.problem, Status::kBadParam, "BatchNorm has no exchange: make a Plan of it");
 }
 
 TEST(SyncBatchNormFailure, OfAnExchangeIsAStatusAndWritesNothing) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,30 +53,23 @@ class SyncRank {
     }
   }
 
-  normgrad::SyncBatchNorm forward_problem() const {
-    normgrad::SyncBatchNorm p;
-    p.y = tensor(kY), p.mean = tensor(kMeanOut), p.rstd = tensor(kRstdOut);
-    p.running_mean = tensor(kRunningMean), p.running_var = tensor(kRunningVar);
-    p.x = tensor(kX), p.w = tensor(kW), p.b = tensor(kB);
+  normgrad::SyncProblem forward_problem() const {
+    normgrad::SyncProblem p;
+    p.op = normgrad::Op::kSyncBatchNorm;
+    for (const auto& [slot, arg] : kForward) p[arg] = tensor(slot);
     p.eps = eps_, p.momentum = momentum_, p.ranks = options_.ranks;
     return p;
   }
-  normgrad::SyncBatchNormBackward backward_problem() const {
-    normgrad::SyncBatchNormBackward p;
-    p.dx = tensor(kDx), p.dw = tensor(kDw), p.db = tensor(kDb);
-    p.dy = tensor(kDy), p.x = tensor(kX), p.w = tensor(kW);
-    p.mean = tensor(kMeanOut), p.rstd = tensor(kRstdOut);
+  normgrad::SyncProblem backward_problem() const {
+    normgrad::SyncProblem p;
+    p.op = normgrad::Op::kSyncBatchNormBackward;
+    for (const auto& [slot, arg] : kBackward) p[arg] = tensor(slot);
     if (options_.f32_sums) p.sums = normgrad::DataType::kF32;
     p.in_rank_order = options_.in_rank_order, p.ranks = options_.ranks;
     return p;
   }
-  normgrad::SyncBatchNormData forward_data() {
-    return {at(kY),          at(kMeanOut), at(kRstdOut), at(kRunningMean),
-            at(kRunningVar), at(kX),       at(kW),       at(kB)};
-  }
-  normgrad::SyncBatchNormBackwardData backward_data() {
-    return {at(kDx), at(kDw), at(kDb), at(kDy), at(kX), at(kW), at(kMeanOut), at(kRstdOut)};
-  }
+  normgrad::Addresses forward_data() { return addresses(kForward); }
+  normgrad::Addresses backward_data() { return addresses(kBackward); }
 
   normgrad::Status forward(const normgrad::Exchange& exchange) {
     normgrad::SyncPlan plan;
@@ -130,10 +124,31 @@ class SyncRank {
   }
 
  private:
-  template <class Data>
-  normgrad::Status run(const normgrad::SyncPlan& plan, const Data& data,
+  struct Named {
+    Slot slot;
+    normgrad::Arg arg;
+  };
+  static constexpr Named kForward[] = {{kY, normgrad::Arg::kY},
+                                       {kMeanOut, normgrad::Arg::kMean},
+                                       {kRstdOut, normgrad::Arg::kRstd},
+                                       {kRunningMean, normgrad::Arg::kRunningMean},
+                                       {kRunningVar, normgrad::Arg::kRunningVar},
+                                       {kX, normgrad::Arg::kX},
+                                       {kW, normgrad::Arg::kW},
+                                       {kB, normgrad::Arg::kB}};
+  static constexpr Named kBackward[] = {
+      {kDx, normgrad::Arg::kDx},        {kDw, normgrad::Arg::kDw},       {kDb, normgrad::Arg::kDb},
+      {kDy, normgrad::Arg::kDy},        {kX, normgrad::Arg::kX},         {kW, normgrad::Arg::kW},
+      {kMeanOut, normgrad::Arg::kMean}, {kRstdOut, normgrad::Arg::kRstd}};
+
+  normgrad::Addresses addresses(std::span<const Named> names) {
+    normgrad::Addresses out;
+    for (const auto& [slot, arg] : names) out[arg] = at(slot);
+    return out;
+  }
+  normgrad::Status run(const normgrad::SyncPlan& plan, const normgrad::Addresses& data,
                        const normgrad::Exchange& exchange) {
-    std::vector<std::byte> workspace(plan.whole.workspace_bytes + 1);  // at an odd address
+    std::vector<std::byte> workspace(plan.workspace_bytes() + 1);  // at an odd address
     return normgrad::run(plan, data, exchange, workspace.data() + 1, workspace.size() - 1);
   }
   void add(Slot slot, Format format, std::vector<std::int64_t> shape) {

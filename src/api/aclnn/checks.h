@@ -1,13 +1,16 @@
-// The checks that phase 1 of the operators is made of, each of them once. They return 0, or the
-// code of a refusal and leave its sentence; what is left out is skipped.
+// The table of the aclnn operators: what their document alone demands of an argument is a row, and each of its checks is
+// written once. Shapes and overlap are the core's to check, in the same names (ops/check.h).
 #ifndef NORMGRAD_API_ACLNN_CHECKS_H
 #define NORMGRAD_API_ACLNN_CHECKS_H
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <type_traits>
 
 #include "api/aclnn/tensor.h"
+#include "normgrad/problem.h"
 
 // Leaves the function with a code that is not 0.
 #define NORMGRAD_ACLNN_TRY(expression) \
@@ -15,55 +18,105 @@
 
 namespace normgrad::api {
 
-// A tensor argument of phase 1.
-struct Operand {
-  Operand(const char* what, const aclTensor* handle, bool is_required = true)
-      : name(what), tensor(handle), required(is_required), given(handle != nullptr) {}
+enum class Form : std::uint8_t {
+  kData,
+  kVector,
+  kOther
+};                                                       // all dimensions; one number per channel
+enum class Use : std::uint8_t { kIn, kOptional, kOut };  // kOptional: an input that may be null
 
+inline constexpr int kNobody = -1;
+
+// Which arguments a type or format must be like. Others are named by their number in the prototype, of which each operator has
+// an enum.
+struct Likeness {
+  int float_or = kNobody;  // FLOAT, or the type of this one
+  int type = kNobody;
+  int format = kNobody;
+};
+
+// An argument of phase 1.
+struct Row {
   const char* name;
-  const aclTensor* tensor;  // null: left out, or not wanted
-  bool required;            // null is refused
-  bool given;               // the caller passed something
+  Arg arg;  // the formula's; kNone: it is looked at, but has no part in the computation
+  Form form;
+  Use use;
+  Likeness like = {};
+  bool is_counter = false;  // FLOAT, FLOAT16 or INT32; all others: FLOAT, FLOAT16 or BF16
+};
 
+// Five dimensions need a format that says which of them are the channels.
+enum class RankFive : std::uint8_t { kAnyFormat, kOwnFormat, kOwnFormatOn950 };
+
+struct Spec {
+  const char* name;  // of phase 2
+  Op op;
+  int data;  // whose channels they are
+  std::span<const Row> rows;
+  RankFive rank_five = RankFive::kAnyFormat;
+  bool channels_by_format = false;  // NHWC and NDHWC have them last, on 950; else axis 1
+  bool needs_channels = false;      // 0 of them are refused
+};
+
+struct Operand {
+  const Row* row;
+  const aclTensor* tensor;  // null: left out, or not wanted
+  Arg arg;                  // the row's, unless the call's attributes say otherwise
+  bool required;
+  bool given;  // the caller passed something
+
+  const char* name() const { return row->name; }
   const aclTensor* operator->() const { return tensor; }
   explicit operator bool() const { return tensor != nullptr; }
-  std::int64_t extent(int axis) const { return tensor->shape[static_cast<std::uint64_t>(axis)]; }
+  // Of an output that is not wanted, which is never looked at.
+  void leave_out() { tensor = nullptr, required = false; }
 };
-using Operands = std::initializer_list<Operand>;
 
-inline Operand optional(const char* name, const aclTensor* tensor) { return {name, tensor, false}; }
-// An output that is not wanted is never looked at.
-inline Operand output_if(bool wanted, const char* name, const aclTensor* tensor) {
-  Operand operand(name, tensor, wanted);
-  if (!wanted) operand.tensor = nullptr;
-  return operand;
+inline constexpr int kMostOperands = 10;
+
+// The tensors of one call, in the order of the prototype.
+class Arguments {
+ public:
+  Arguments(const Spec& spec, std::span<const aclTensor* const> tensors);
+
+  const Spec& spec() const { return *spec_; }
+  Operand& operator[](int i) { return operands_[static_cast<std::size_t>(i)]; }
+  const Operand& operator[](int i) const { return operands_[static_cast<std::size_t>(i)]; }
+  const Operand* begin() const { return operands_.data(); }
+  const Operand* end() const { return begin() + spec_->rows.size(); }
+
+  const Operand& data() const { return (*this)[spec_->data]; }
+  // Of data with at least 2 dimensions.
+  int channel_axis() const;
+  std::int64_t channels() const {
+    return data()->shape[static_cast<std::uint64_t>(channel_axis())];
+  }
+
+ private:
+  const Spec* spec_;
+  std::array<Operand, kMostOperands> operands_;
+};
+
+// They return 0, or the code of a refusal and leave its sentence; what is left out is skipped. Null although required: 161001.
+// Every other check answers 161002.
+int check_not_null(const Arguments& arguments);
+int check_alive(const Arguments& arguments);
+int check_alive(const Operand& operand);
+// Data types, and among each other unless they are `listed` alone; formats, ranks, views.
+enum class Mixtures : std::uint8_t { kListed, kAny };
+int check_types(const Arguments& arguments, Mixtures mixtures = Mixtures::kListed);
+int check_formats(const Arguments& arguments);
+int check_views(const Arguments& arguments);
+int check_view(const Operand& operand);  // its rank among them
+inline int check_document(const Arguments& arguments) {
+  NORMGRAD_ACLNN_TRY(check_types(arguments));
+  NORMGRAD_ACLNN_TRY(check_formats(arguments));
+  return check_views(arguments);
 }
 
-// Null although required: 161001. Every other check answers 161002.
-int check_not_null(Operands operands);
-int check_alive(Operands operands);
+bool any_empty(const Arguments& arguments, std::initializer_list<int> which);
 
-// FLOAT, FLOAT16 or BF16.
-int check_listed_dtype(Operands operands);
-int check_same_dtype(const Operand& a, const Operand& b);
-// FLOAT, or the type of `data`.
-int check_float_or_dtype_of(const Operand& data, Operands operands);
-
-// Those in which CANN's own kernels keep data are not for callers.
-int check_public_format(Operands operands);
-int check_same_format(const Operand& a, const Operand& b);
-
-int check_rank(Operands operands, int min, int max = kMaxRank);
-// Extents, strides and offset are not negative, and the view lies in its storage.
-int check_views(Operands operands);
-int check_same_shape(const Operand& a, const Operand& b);
-int check_shape(Operands operands, std::span<const std::int64_t> shape);
-// The extent of the channel axis is not 0.
-int check_has_channels(const Operand& data, int channel_axis);
-// One number for every channel of `data`.
-int check_channels(Operands operands, const Operand& data, int channel_axis);
-
-bool any_empty(Operands operands);
+bool is_950();
 
 // What messages call them.
 const char* name_of(aclDataType dtype);

@@ -9,17 +9,17 @@
 
 #include "aclnn/acl_meta.h"
 #include "api/acl_status.h"
+#include "normgrad/plan.h"
 #include "runtime/handle_registry.h"
 #include "runtime/retirement.h"
-#include "normgrad/plan.h"
 
 namespace normgrad::api {
 
 // A tensor argument of the operator.
 struct TensorSlot {
-  const char* name;
-  bool given;                     // not null in phase 1
-  int argument = -1;              // of the plan; -1: it has no part in the computation
+  const char* name = nullptr;
+  bool given = false;             // not null in phase 1
+  Arg arg = Arg::kNone;           // kNone: it has no part in the computation
   std::int64_t offset_bytes = 0;  // from tensorData to element (0, ..., 0)
 };
 
@@ -34,20 +34,20 @@ struct aclOpExecutor {
   static constexpr normgrad::HandleKind kRepeatableKind =
       normgrad::HandleKind::kAclRepeatableOpExecutor;
 
-  const char* op;  // the name of phase 2
-  int inputs;      // slots: inputs, then outputs
-  int slots;
+  const char* op = nullptr;  // the name of phase 2
+  int inputs = 0;            // slots: inputs, then outputs
+  int slots = 0;
   normgrad::api::TensorSlot slot[normgrad::api::kMaxSlots];
-  void* data[normgrad::kMaxArguments] = {};  // of the plan's arguments
-  normgrad::Plan plan;                       // none: there is nothing to do
+  normgrad::Addresses addresses;
+  normgrad::Plan plan;  // none: there is nothing to do
   normgrad::Retirement retirement;
 
-  bool has_work() const { return plan.op != nullptr; }
+  bool has_work() const { return static_cast<bool>(plan); }
 
   void set_address(const normgrad::api::TensorSlot& of, void* address) {
-    if (of.argument < 0) return;
+    if (of.arg == normgrad::Arg::kNone) return;
     // Null stays null, so that it is found out.
-    data[of.argument] =
+    addresses[of.arg] =
         address == nullptr ? nullptr : static_cast<std::byte*>(address) + of.offset_bytes;
   }
 };

@@ -1,6 +1,6 @@
 #include "api/aclnn/operator.h"
 
-#include "runtime/layout.h"
+#include "ops/check.h"
 
 namespace normgrad::api {
 namespace {
@@ -14,51 +14,74 @@ DataType to_data_type(aclDataType dtype) {
 }
 
 // The checks have passed: its rank is at most kMaxRank.
-void set_tensor(const Operand& operand, Tensor* tensor) {
+Tensor to_tensor(const Operand& operand) {
   const aclTensor& given = *operand.tensor;
-  tensor->name = operand.name;
-  tensor->dtype = to_data_type(given.dtype);
-  tensor->rank = static_cast<int>(given.shape.size());
-  std::copy(given.shape.begin(), given.shape.end(), tensor->shape);
-  std::copy(given.strides.begin(), given.strides.end(), tensor->strides);
+  Tensor tensor;
+  tensor.name = operand.name();
+  tensor.dtype = to_data_type(given.dtype);
+  tensor.rank = static_cast<int>(given.shape.size());
+  std::copy(given.shape.begin(), given.shape.end(), tensor.shape);
+  std::copy(given.strides.begin(), given.strides.end(), tensor.strides);
+  return tensor;
 }
 
 constexpr double kUnitVariance = 1;
 
 }  // namespace
 
-void set_slots(aclOpExecutor& executor, Operands inputs, Operands outputs) {
-  executor.inputs = static_cast<int>(inputs.size());
-  executor.slots = 0;
-  for (const Operands& operands : {inputs, outputs}) {
-    for (const Operand& operand : operands) {
-      executor.slot[executor.slots++] = {operand.name, operand.given};
+int check_channels_of(const Arguments& arguments, const Operand& operand) {
+  if (!operand) return 0;
+  return to_aclnn(
+      check_channels(to_tensor(operand), to_tensor(arguments.data()), arguments.channel_axis()));
+}
+
+void set_slots(aclOpExecutor& executor, const Arguments& arguments) {
+  executor.op = arguments.spec().name;
+  for (const Operand& operand : arguments) {
+    executor.inputs += operand.row->use != Use::kOut;
+    executor.slot[executor.slots++] = {operand.name(), operand.given};
+  }
+}
+
+Problem problem_of(const Arguments& arguments) {
+  Problem problem;
+  problem.op = arguments.spec().op;
+  problem.channel_axis = arguments.channel_axis();
+  return problem;
+}
+
+int make_executor(aclOpExecutor& executor, Problem& problem, const Arguments& arguments) {
+  const auto has_part = [](const Operand& operand) { return operand && operand.arg != Arg::kNone; };
+  for (const Operand& operand : arguments) {
+    if (has_part(operand)) problem[operand.arg] = to_tensor(operand);
+  }
+  NORMGRAD_ACLNN_TRY(to_aclnn(make_plan(problem, &executor.plan)));
+  for (const Operand& operand : arguments) {
+    const bool unused = operand.arg == Arg::kNone && operand.row->form == Form::kVector;
+    if (unused) NORMGRAD_ACLNN_TRY(check_channels_of(arguments, operand));
+  }
+  TensorSlot* slot = executor.slot;
+  for (const Operand& operand : arguments) {
+    if (has_part(operand)) {
+      slot->arg = operand.arg;
+      // The offset of a tensor without elements is not checked and means nothing.
+      slot->offset_bytes =
+          operand->is_empty() ? 0 : operand->offset * size_of(problem[operand.arg].dtype);
+      executor.set_address(*slot, operand->address);
     }
+    ++slot;
   }
+  return 0;
 }
 
-void set_tensors(Bindings bindings) {
-  for (const Binding& binding : bindings) {
-    if (binding.operand) set_tensor(binding.operand, binding.tensor);
-  }
+Tensor unit_variance(const Arguments& arguments, const Operand& variance) {
+  return {DataType::kF64, 1, {arguments.channels()}, {0}, variance.name()};
 }
+void set_unit_variance(aclOpExecutor& executor) { executor.addresses[Arg::kVar] = &kUnitVariance; }
 
-void set_argument(aclOpExecutor& executor, const Operand& operand, int argument) {
-  const auto slot = std::find_if(executor.slot, executor.slot + executor.slots,
-                                 [&](const TensorSlot& s) { return s.name == operand.name; });
-  slot->argument = argument;
-  const std::int64_t bytes = size_of(executor.plan.argument[argument].tensor.dtype);
-  // The offset of a tensor without elements is not checked and means nothing.
-  slot->offset_bytes = operand->is_empty() ? 0 : operand->offset * bytes;
-  executor.set_address(*slot, operand->address);
-}
-
-Tensor unit_variance(const char* name, std::int64_t channels) {
-  return {DataType::kF64, 1, {channels}, {0}, name};
-}
-
-void set_unit_variance(aclOpExecutor& executor, int argument) {
-  executor.data[argument] = const_cast<double*>(&kUnitVariance);  // an input: only read
+Tensor nothing_like(const Arguments& arguments, const Operand& data) {
+  const std::int64_t channels = arguments.channels();
+  return {DataType::kF32, 2, {0, channels}, {channels, 1}, data.name()};
 }
 
 }  // namespace normgrad::api

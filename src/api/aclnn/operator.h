@@ -1,75 +1,50 @@
-// The two phases that every operator has, written once. An operator's file names its tensors, says
-// what it asks of them, and which argument of the formula each of them is.
+// The two phases that every operator has, written once. An operator's file has its rows of the table, and says what its
+// attributes change of them.
 #ifndef NORMGRAD_API_ACLNN_OPERATOR_H
 #define NORMGRAD_API_ACLNN_OPERATOR_H
 
-#include <initializer_list>
 #include <memory>
 #include <utility>
 
 #include "api/aclnn/checks.h"
 #include "api/aclnn/executor.h"
 #include "api/aclnn/handles.h"
-#include "runtime/environment.h"
 
 namespace normgrad::api {
 
-inline bool is_950() { return environment().soc == Soc::kAscend950; }
+// A problem of the operator, with the channels' axis.
+Problem problem_of(const Arguments& arguments);
 
-// The slots of all tensor arguments, in the order of the prototype; none is looked at.
-void set_slots(aclOpExecutor& executor, Operands inputs, Operands outputs);
+// One number for every channel: for checks before the core's.
+int check_channels_of(const Arguments& arguments, const Operand& operand);
 
-// An API tensor and the tensor of the problem that it is.
-struct Binding {
-  const Operand& operand;
-  Tensor* tensor;
-};
-using Bindings = std::initializer_list<Binding>;
+// The last step of phase 1: what the core has against the problem, and against the shapes of what has no part in it; then a
+// plan with its addresses. Tensors that the problem has already stay as they are.
+int make_executor(aclOpExecutor& executor, Problem& problem, const Arguments& arguments);
 
-// Fills in the problem's tensors; one that is left out stays absent.
-void set_tensors(Bindings bindings);
-// Fills in slot and address of an argument of the plan.
-void set_argument(aclOpExecutor& executor, const Operand& operand, int argument);
+// A variance of 1 for every channel, in place of one that was left out: before, and after make_executor.
+Tensor unit_variance(const Arguments& arguments, const Operand& variance);
+void set_unit_variance(aclOpExecutor& executor);
 
-// A plan's arguments are its problem's tensors in the order of the header (normgrad/plan.h), which
-// stand at its beginning.
-template <class Problem>
-int argument_of(const Problem& problem, const Tensor* tensor) {
-  const auto bytes =
-      reinterpret_cast<const char*>(tensor) - reinterpret_cast<const char*>(&problem);
-  return static_cast<int>(bytes / static_cast<std::ptrdiff_t>(sizeof(Tensor)));
-}
+// An input without elements, in place of `data`: statistics of nothing.
+Tensor nothing_like(const Arguments& arguments, const Operand& data);
 
-// The last step of phase 1: what the core has against the problem, then a plan with its addresses.
-template <class Problem>
-int make_executor(aclOpExecutor& executor, Problem& problem, Bindings bindings) {
-  set_tensors(bindings);
-  const Status status = make_plan(problem, &executor.plan);
-  if (status != Status::kOk) return to_aclnn(status);
-  for (const Binding& binding : bindings) {
-    if (!binding.operand) continue;
-    set_argument(executor, binding.operand, argument_of(problem, binding.tensor));
-  }
-  return 0;
-}
+void set_slots(aclOpExecutor& executor, const Arguments& arguments);
 
-// A variance of 1 for every channel, in place of one that was left out: before, and after
-// make_executor.
-Tensor unit_variance(const char* name, std::int64_t channels);
-void set_unit_variance(aclOpExecutor& executor, int argument);
-
-// Phase 1 of operator `op` (the name of phase 2): check_and_plan(executor) refuses, or leaves slots
-// and, unless there is nothing to do, a plan.
-template <class CheckAndPlan>
-int phase_one(const char* name, const char* op, std::uint64_t* workspace_size,
-              aclOpExecutor** executor_ptr, CheckAndPlan&& check_and_plan) {
+// Phase 1: check_and_plan(arguments, executor) refuses, or leaves a plan, unless there is nothing to do.
+template <const Spec& kSpec, class CheckAndPlan, class... Tensors>
+int phase_one(const char* name, std::uint64_t* workspace_size, aclOpExecutor** executor_ptr,
+              CheckAndPlan&& check_and_plan, const Tensors*... tensors) {
+  static_assert(sizeof...(tensors) == kSpec.rows.size());
   return aclnn_entry(name, [&] {
     if (workspace_size == nullptr) return refuse_null_pointer("workspaceSize");
     if (executor_ptr == nullptr) return refuse_null_pointer("executor");
-    auto executor = std::make_unique_for_overwrite<aclOpExecutor>();
-    executor->op = op;
-    NORMGRAD_ACLNN_TRY(check_and_plan(*executor));
-    const std::uint64_t needed = executor->plan.workspace_bytes;
+    const aclTensor* const in_order[] = {tensors...};
+    Arguments arguments(kSpec, in_order);
+    auto executor = std::make_unique<aclOpExecutor>();
+    set_slots(*executor, arguments);
+    NORMGRAD_ACLNN_TRY(check_and_plan(arguments, *executor));
+    const std::uint64_t needed = executor->plan.workspace_bytes();
     publish(std::move(executor), executor_ptr);
     *workspace_size = needed;
     return 0;

@@ -3,6 +3,7 @@
 
 #include "acl/acl_rt.h"
 #include "api/aclnn/operator.h"
+#include "ops/plan.h"
 #include "runtime/device_memory.h"
 #include "runtime/stream.h"
 
@@ -40,7 +41,7 @@ int take(const char* name, aclOpExecutor* executor, OwnedExecutor* taken) {
 }
 
 int check_workspace(const aclOpExecutor& executor, const Workspace& workspace) {
-  const std::size_t needed = executor.plan.workspace_bytes;
+  const std::size_t needed = executor.plan.workspace_bytes();
   if (workspace.address == nullptr && (workspace.bytes > 0 || needed > 0)) {
     return refuse(kAclnnNullPointer, "workspace is null, but workspaceSize is %llu and %zu needed",
                   static_cast<unsigned long long>(workspace.bytes), needed);
@@ -79,9 +80,9 @@ bool leaves_device_memory(const TensorSlot& slot, const ByteRange& range, const 
 Status check_addresses(const aclOpExecutor& executor) {
   for (int i = 0; i < executor.slots; ++i) {
     const TensorSlot& slot = executor.slot[i];
-    if (slot.argument < 0) continue;
-    const void* data = executor.data[slot.argument];
-    const ByteRange& range = executor.plan.argument[slot.argument].range;
+    if (slot.arg == Arg::kNone) continue;
+    const void* data = executor.addresses.at[index_of(slot.arg)];
+    const ByteRange& range = (*executor.plan.body())[slot.arg].range;
     if (range.begin == range.end) continue;
     if (data == nullptr) {
       return fail(Status::kNullPointer, "%s has elements, but its tensorData is null", slot.name);
@@ -98,13 +99,13 @@ Status check_addresses(const aclOpExecutor& executor) {
 Status run(const aclOpExecutor& executor, const Workspace& workspace) {
   const Status status = check_addresses(executor);
   if (status != Status::kOk) return status;
-  return normgrad::run(executor.plan, executor.data, workspace.address, workspace.bytes);
+  return normgrad::run(executor.plan, executor.addresses, workspace.address, workspace.bytes);
 }
 
 Status check_run(const aclOpExecutor& executor, const Workspace& workspace) {
   const Status status = check_addresses(executor);
   if (status != Status::kOk) return status;
-  return normgrad::check_run(executor.plan, executor.data, workspace.address, workspace.bytes);
+  return normgrad::check_run(executor.plan, executor.addresses, workspace.address, workspace.bytes);
 }
 
 class OperatorWork : public Work {

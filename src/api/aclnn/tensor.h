@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "aclnn/acl_meta.h"
+#include "normgrad/tensor.h"
 #include "runtime/handle_registry.h"
 #include "runtime/retirement.h"
-#include "normgrad/tensor.h"
 
 namespace normgrad::api {
 

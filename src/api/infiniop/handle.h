@@ -2,9 +2,9 @@
 #ifndef NORMGRAD_API_INFINIOP_HANDLE_H
 #define NORMGRAD_API_INFINIOP_HANDLE_H
 
+#include "infiniop/handle.h"
 #include "runtime/handle_registry.h"
 #include "runtime/retirement.h"
-#include "infiniop/handle.h"
 
 // The two numbers come first, in this order: InfiniCore's clients know that much of the layout.
 struct InfiniopHandle {

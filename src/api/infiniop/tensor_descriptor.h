@@ -4,11 +4,11 @@
 
 #include <cstddef>
 
-#include "runtime/handle_registry.h"
-#include "runtime/retirement.h"
 #include "infiniop/tensor_descriptor.h"
 #include "normgrad/status.h"
 #include "normgrad/tensor.h"
+#include "runtime/handle_registry.h"
+#include "runtime/retirement.h"
 
 struct InfiniopTensorDescriptor {
   static constexpr normgrad::HandleKind kKind = normgrad::HandleKind::kInfiniopTensor;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "ops/operators.h"
+#include "runtime/failure.h"
 #include "runtime/layout.h"
 #include "runtime/sizes.h"
-#include "ops/plan_checks.h"
 
 namespace normgrad {
 namespace {
@@ -19,26 +20,14 @@ bool has_channels_last(const ChannelSplit& split, int argument) {
 
 }  // namespace
 
-Status check_channel_shapes(const Tensor& x, int channel_axis,
-                            std::initializer_list<const Tensor*> data,
-                            std::initializer_list<const Tensor*> channels) {
-  if (x.rank < 2) {
-    return fail(Status::kBadShape, "%s has shape %s, but must have rank 2 to 8", x.name,
-                shape_of(x).text);
-  }
-  if (channel_axis < 0 || channel_axis >= x.rank) {
-    return fail(Status::kBadParam, "the channel axis is %d, but %s has rank %d", channel_axis,
-                x.name, x.rank);
-  }
-  for (const Tensor* t : data) NORMGRAD_TRY(check_same_shape(*t, x));
-  for (const Tensor* t : channels) {
-    NORMGRAD_TRY(check_vector(*t, x.shape[channel_axis], "the number of channels"));
-  }
-  return Status::kOk;
-}
-
-void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axis) {
-  const Tensor& shape = plan.argument[*data.begin()].tensor;
+void split_channels(PlanBody& plan) {
+  const Tensor& shape = plan.tensor(plan.op->data);
+  const int channel_axis = plan.channel_axis;
+  const auto each_with_all_dims = [&](auto&& body) {
+    for (const Rule& rule : plan.op->rules) {
+      if (rule.shape == Shape::kWhole) body(index_of(rule.arg));
+    }
+  };
   ChannelSplit& split = plan.channel;
   const int n_axis = channel_axis == 0 ? kMaxRank : 0;  // channels first: there is no n
   split.n = n_axis == 0 ? shape.shape[0] : 1;
@@ -48,26 +37,26 @@ void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axi
     if (d == n_axis || d == channel_axis) continue;
     split.extents[split.rank] = shape.shape[d];
     if (split.l > 0) split.l *= shape.shape[d];
-    for (const int a : data) split.strides[a][split.rank] = plan.argument[a].tensor.strides[d];
+    each_with_all_dims(
+        [&](int a) { split.strides[a][split.rank] = plan.argument[a].tensor.strides[d]; });
     ++split.rank;
   }
-  for (const int a : data) {
+  each_with_all_dims([&](int a) {
     split.n_strides[a] = n_axis == 0 ? plan.argument[a].tensor.strides[0] : 0;
     split.channel_strides[a] = plan.argument[a].tensor.strides[channel_axis];
-  }
+  });
   if (split.l == 0) return;
-  split.rank = collapse(split.rank, split.extents, split.strides, plan.arguments);
+  split.rank = collapse(split.rank, split.extents, split.strides, kArgs);
   split.chunk_l = std::min(split.l, kChannelChunk);
   split.chunk_n = std::max<std::int64_t>(1, kChannelChunk / split.l);
   split.l_chunks = ceil_div(split.l, split.chunk_l);
   split.n_chunks = ceil_div(split.n, split.chunk_n);
-  split.across_channels =
-      split.channels > 1 &&
-      (split.l < kFewPixels ||
-       std::any_of(data.begin(), data.end(), [&](int a) { return has_channels_last(split, a); }));
+  bool channels_last = false;
+  each_with_all_dims([&](int a) { channels_last |= has_channels_last(split, a); });
+  split.across_channels = split.channels > 1 && (split.l < kFewPixels || channels_last);
 }
 
-Status reserve_totals(Plan& plan) {
+Status reserve_totals(PlanBody& plan) {
   const ChannelSplit& split = plan.channel;
   constexpr std::int64_t kAlignment = 16;  // the workspace may begin anywhere
   const Checked totals = Checked(split.channels) * split.n_chunks * split.l_chunks;

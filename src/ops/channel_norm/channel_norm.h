@@ -4,7 +4,6 @@
 #define NORMGRAD_OPS_CHANNEL_NORM_CHANNEL_NORM_H
 
 #include <array>
-#include <initializer_list>
 
 #include "ops/channel_norm/segment.h"
 
@@ -49,18 +48,11 @@ struct ChannelSums {
   std::int64_t stride;  // from channel to channel
 };
 
-// `x` has rank 2 to 8 and a channel axis, the tensors of `data` its shape, those of `channels` one
-// number per channel.
-Status check_channel_shapes(const Tensor& x, int channel_axis,
-                            std::initializer_list<const Tensor*> data,
-                            std::initializer_list<const Tensor*> channels);
-
-// Fills plan.channel for arguments `data` (those with all dims), whose dims are n, channel_axis,
-// the rest l.
-void split_channels(Plan& plan, std::initializer_list<int> data, int channel_axis);
+// Fills plan.channel for the arguments with all dims, which are n, the channel axis, the rest l.
+void split_channels(PlanBody& plan);
 
 // Workspace for the totals of every chunk of every channel.
-Status reserve_totals(Plan& plan);
+Status reserve_totals(PlanBody& plan);
 
 }  // namespace normgrad
 

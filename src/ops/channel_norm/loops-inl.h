@@ -29,7 +29,7 @@ NORMGRAD_TARGET_BEGIN
 template <class Op, typename T, class Loops>
 class ChannelNorm {
  public:
-  ChannelNorm(const Plan& plan, void* const* data, std::byte* workspace)
+  ChannelNorm(const PlanBody& plan, void* const* data, std::byte* workspace)
       : split_(plan.channel),
         op_(plan, data),
         loops_(plan.channel, Op::kArguments, data),
@@ -167,7 +167,7 @@ class ChannelNorm {
 };
 
 template <class Op, typename T>
-void run_channel_norm_of(const Plan& plan, void* const* data, std::byte* workspace) {
+void run_channel_norm_of(const PlanBody& plan, void* const* data, std::byte* workspace) {
   if (plan.channel.across_channels) {
     ChannelNorm<Op, T, PixelLoops<T>>(plan, data, workspace).run();
   } else {
@@ -177,7 +177,7 @@ void run_channel_norm_of(const Plan& plan, void* const* data, std::byte* workspa
 
 // Picks the element type.
 template <class Op>
-void run_channel_norm(const Plan& plan, void* const* data, std::byte* workspace) {
+void run_channel_norm(const PlanBody& plan, void* const* data, std::byte* workspace) {
   switch (plan.argument[Op::kArguments.x].tensor.dtype) {
     case DataType::kF16:
       return run_channel_norm_of<Op, Half>(plan, data, workspace);

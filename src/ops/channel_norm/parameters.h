@@ -6,55 +6,56 @@
 #include <type_traits>
 
 #include "kernels/element.h"
-#include "normgrad/plan.h"
 #include "ops/channel_norm/channel_norm.h"
+#include "ops/plan.h"
 #include "ops/statistics.h"
 
 namespace normgrad {
 
 class Parameters {
  public:
-  Parameters(const Plan& plan, void* const* data) : plan_(plan), data_(data) {}
+  Parameters(const PlanBody& plan, void* const* data) : plan_(plan), data_(data) {}
 
-  bool has(int argument) const { return plan_.argument[argument].tensor.present(); }
-  double load(int argument, std::int64_t channel, double absent) const {
-    const Tensor& tensor = plan_.argument[argument].tensor;
+  bool has(Arg arg) const { return plan_.tensor(arg).present(); }
+  double load(Arg arg, std::int64_t channel, double absent) const {
+    const Tensor& tensor = plan_.tensor(arg);
     if (!tensor.present()) return absent;
     if (tensor.dtype == DataType::kF32) {  // the usual one, with no call
-      return kernels::read(static_cast<const float*>(data_[argument]) + channel * tensor.strides[0]);
+      return kernels::read(static_cast<const float*>(data_[index_of(arg)]) +
+                           channel * tensor.strides[0]);
     }
-    return kernels::load_element(data_[argument], tensor.dtype, channel * tensor.strides[0]);
+    return kernels::load_element(data_[index_of(arg)], tensor.dtype, channel * tensor.strides[0]);
   }
   // Those of a tile: numbers, no counts, which may be i32.
-  void load(int argument, ChannelTile tile, double absent, double* to) const {
-    const Tensor& tensor = plan_.argument[argument].tensor;
+  void load(Arg arg, ChannelTile tile, double absent, double* to) const {
+    const Tensor& tensor = plan_.tensor(arg);
     if (!tensor.present()) {
       std::fill_n(to, tile.count, absent);
       return;
     }
     kernels::with_element_type(tensor.dtype, [&](auto* type) {
-      const auto* from = static_cast<decltype(type)>(data_[argument]);
+      const auto* from = static_cast<decltype(type)>(data_[index_of(arg)]);
       each_place(tensor, tile, [&](std::int64_t i, std::int64_t at) {
         to[i] = kernels::to_double(kernels::read(from + at));
       });
     });
   }
-  void store(int argument, std::int64_t channel, double value) const {
-    const Tensor& tensor = plan_.argument[argument].tensor;
+  void store(Arg arg, std::int64_t channel, double value) const {
+    const Tensor& tensor = plan_.tensor(arg);
     if (!tensor.present()) return;
     if (tensor.dtype == DataType::kF32) {
-      kernels::write(static_cast<float*>(data_[argument]) + channel * tensor.strides[0],
-                 static_cast<float>(value));
+      kernels::write(static_cast<float*>(data_[index_of(arg)]) + channel * tensor.strides[0],
+                     static_cast<float>(value));
       return;
     }
-    kernels::store_element(data_[argument], tensor.dtype, channel * tensor.strides[0], value);
+    kernels::store_element(data_[index_of(arg)], tensor.dtype, channel * tensor.strides[0], value);
   }
-  void store(int argument, ChannelTile tile, const double* values) const {
-    const Tensor& tensor = plan_.argument[argument].tensor;
+  void store(Arg arg, ChannelTile tile, const double* values) const {
+    const Tensor& tensor = plan_.tensor(arg);
     if (!tensor.present()) return;
     kernels::with_element_type(tensor.dtype, [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
-      T* to = static_cast<T*>(data_[argument]);
+      T* to = static_cast<T*>(data_[index_of(arg)]);
       each_place(tensor, tile, [&](std::int64_t i, std::int64_t at) {
         kernels::write(to + at, kernels::round_to<T>(values[i]));
       });
@@ -62,9 +63,9 @@ class Parameters {
   }
 
   // 1/sqrt(var + eps), or what is given instead, or 1.
-  void load_rstd(int rstd_argument, int var_argument, ChannelTile tile, double* to) const {
-    if (!has(var_argument)) return load(rstd_argument, tile, 1, to);
-    load(var_argument, tile, 0, to);
+  void load_rstd(Arg rstd_arg, Arg var_arg, ChannelTile tile, double* to) const {
+    if (!has(var_arg)) return load(rstd_arg, tile, 1, to);
+    load(var_arg, tile, 0, to);
     for (std::int64_t i = 0; i < tile.count; ++i) to[i] = rstd_of(to[i], plan_.eps);
   }
 
@@ -81,7 +82,7 @@ class Parameters {
     }
   }
 
-  const Plan& plan_;
+  const PlanBody& plan_;
   void* const* data_;
 };
 

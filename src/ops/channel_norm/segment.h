@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernels/element.h"
-#include "normgrad/plan.h"
+#include "ops/plan.h"
 
 namespace normgrad {
 

@@ -36,7 +36,7 @@ struct RowStatistics {
 template <class F, typename T>
 class RowForward {
  public:
-  RowForward(const Plan& plan, const RowForwardRoles& roles, void* const* data,
+  RowForward(const PlanBody& plan, const RowForwardRoles& roles, void* const* data,
              std::byte* workspace)
       : plan_(plan),
         roles_(roles),
@@ -222,7 +222,7 @@ class RowForward {
   }
   static constexpr std::int64_t kForwardTile = 512;
 
-  const Plan& plan_;
+  const PlanBody& plan_;
   const RowForwardRoles& roles_;
   const RowSplit& split_;
   void* const* data_;
@@ -234,7 +234,7 @@ class RowForward {
 
 // Picks the element type.
 template <class F>
-void run_row_forward(const Plan& plan, const RowForwardRoles& roles, void* const* data,
+void run_row_forward(const PlanBody& plan, const RowForwardRoles& roles, void* const* data,
                      std::byte* workspace) {
   switch (plan.argument[roles.x].tensor.dtype) {
     case DataType::kF16:

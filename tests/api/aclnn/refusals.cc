@@ -237,7 +237,7 @@ Table of_reduce_backward(const Operator& op) {
       {"input of another type", kInvalid, "input", spec(op, "input", dtype(ACL_FLOAT16))},
       {"gradOut in another format", kInvalid, "gradOut",
        spec(op, "gradOut", format(ACL_FORMAT_NHWC))},
-      {"rank 1", kInvalid, "gradOut", data(op, shape({3}))},
+      {"rank 1", kInvalid, "input", data(op, shape({3}))},
       {"no channels", kInvalid, "input", data(op, shape({2, 0, 4}))},
       {"no channels, input alone", kInvalid, "input", spec(op, "input", shape({2, 0, 4}))},
       {"gradOut null, sumDy null", kNull, "gradOut", both(null(op, "gradOut"), null(op, "sumDy"))},

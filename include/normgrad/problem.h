@@ -1,0 +1,115 @@
+// What is to be computed: an operator, its tensors by name, a few numbers. One vocabulary for all operators.
+#ifndef NORMGRAD_PROBLEM_H
+#define NORMGRAD_PROBLEM_H
+
+#include <cstdint>
+
+#include "normgrad/tensor.h"
+
+namespace normgrad {
+
+// What each takes and gives. (C): one number per channel; [a]: a may be absent, an output that is not wanted, or what the
+// brackets say. Formulas and derivations: docs/.
+//
+//   kLayerNorm              y, mean, rstd of each row from x [w: 1] [b: 0], eps; each output optional
+//                           y = (x - mean)*rstd*w + b, rstd = 1/sqrt(var + eps), var the biased variance. Rows without elements
+//                           have mean 0, rstd NaN.
+//   kLayerNormBackward      dx, dw, db from dy [w: 1] and either x_hat and sigma, the normalized input and sqrt(var + eps), or
+//                           x, mean and rstd; each output optional
+//   kRmsNorm                y, rstd from x [w: 1], eps; each output optional
+//                           y = x*rstd*w, rstd = 1/sqrt(mean(x^2) + eps)
+//   kRmsNormBackward        dx, dw from dy, x [w: 1] [rstd: 1/sqrt(mean(x^2)), no eps]; each output optional
+//   kBatchNorm              y from x [w: 1] [b: 0].
+//                           training: mean, rstd = 1/sqrt(var + eps), var, the biased variance, are outputs where present; the
+//                           running ones, where present, are updated in place:
+//                             running := (1 - momentum)*running + momentum*new, with the unbiased variance (NaN for 1 element).
+//                           sum, squares, where present: sum(x), sum((x - mean)^2), not written without elements. An x without
+//                           elements has mean 0, rstd and var NaN, and updates nothing.
+//                           Otherwise statistics are given: [mean: 0], and rstd, or var, to which eps is added, or neither:
+//                           rstd is 1. mean_rest: what rounding left of the mean [0]. running_mean, running_var must be absent.
+//   kBatchNormBackward      dx, dw, db and sum_dy = sum(dy), sum_dy_xmu = sum(dy*(x - mean)), what several devices add up before
+//                           kBatchNormElemtBackward, from dy, x [w: 1] [mean: 0] and rstd, or var, to which eps is added, or
+//                           neither: rstd is 1. Each output optional. training: the statistics are those of x, and the gradient
+//                           goes through them; else they are constants. They are never recomputed from x.
+//   kBatchNormElemtBackward dx from dy, x, sum_dy, sum_dy_xmu [w: 1] [mean: 0] [rstd: 1] and counts of any shape: the elements
+//                           per channel of each device
+//   kBatchNormGatherStats   W devices: mean_all, rstd_all (C) from mean, rstd (W, C), counts (W), eps:
+//                             N = sum(counts); mean_all = sum(counts*mean)/N
+//                             S = sum(counts*(1/rstd^2 - eps + (mean - mean_all)^2)); rstd_all = 1/sqrt(S/N + eps)
+//                           [running_mean, running_var] are updated as above with mean_all, S/(N - 1) and momentum.
+//                           W = 0: mean_all is 0, rstd_all NaN, and nothing is updated.
+//   kSyncBatchNorm, kSyncBatchNormBackward: normgrad/sync_batch_norm.h
+//
+// Row norms: big tensors (y dx dy x x_hat) of any rank from 1 to 8, one shape, one data type of f16, bf16, f32, last stride 1,
+// other strides free. w b dw db: a row's length, any stride, f32 or the type of the big ones. mean rstd sigma: the leading dims
+// (a further trailing 1 is fine), any strides, f32, f64 or the type of the big ones.
+// Channel norms: big tensors of rank 2 to 8, any strides, else likewise; channels are axis channel_axis. All others: (C), any
+// stride, f16, bf16, f32 or f64 each; counts also i32.
+// An output may be exactly the same view as an input; otherwise none may overlap another argument, or itself.
+enum class Op : std::uint8_t {
+  kLayerNorm,
+  kLayerNormBackward,
+  kRmsNorm,
+  kRmsNormBackward,
+  kBatchNorm,
+  kBatchNormBackward,
+  kBatchNormElemtBackward,
+  kBatchNormGatherStats,
+  kSyncBatchNorm,
+  kSyncBatchNormBackward,
+};
+inline constexpr int kOps = 10;
+
+enum class Arg : std::int8_t {
+  kNone = -1,
+  kY,
+  kDx,
+  kDw,
+  kDb,
+  kSumDy,
+  kSumDyXmu,
+  kDy,
+  kX,
+  kXHat,
+  kW,
+  kB,
+  kMean,
+  kSigma,
+  kRstd,
+  kVar,
+  kRunningMean,
+  kRunningVar,
+  kSum,
+  kSquares,
+  kMeanRest,
+  kMeanAll,
+  kRstdAll,
+  kCounts,
+};
+inline constexpr int kArgs = 23;
+
+struct Problem {
+  Op op = Op::kLayerNorm;
+  bool training = true;
+  int channel_axis = 1;
+  double eps = 0;
+  double momentum = 0;
+  Tensor tensor[kArgs] = {};
+
+  constexpr Tensor& operator[](Arg arg) { return tensor[static_cast<int>(arg)]; }
+  constexpr const Tensor& operator[](Arg arg) const { return tensor[static_cast<int>(arg)]; }
+
+  NORMGRAD_COMPARABLE(Problem)
+};
+
+// Where element (0, ..., 0) of each argument lies; outputs are written. Ignored where the tensor is absent, may be null where
+// it is empty.
+struct Addresses {
+  const void* at[kArgs] = {};
+
+  constexpr const void*& operator[](Arg arg) { return at[static_cast<int>(arg)]; }
+};
+
+}  // namespace normgrad
+
+#endif

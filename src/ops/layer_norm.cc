@@ -1,0 +1,104 @@
+// LayerNorm, forward and backward.
+#include "ops/forward.h"
+#include "ops/operators.h"
+#include "ops/row_backward.h"
+#include "runtime/failure.h"
+
+namespace normgrad {
+namespace {
+
+using enum Arg;
+using enum Direction;
+using enum Shape;
+using enum Types;
+
+// ---- forward: y = w*x_hat + b with x_hat = (x - mean)*r, r = 1/sqrt(var + eps) ----
+
+// clang-format off
+constexpr Rule kForwardRules[] = {
+    {kY, kOut, kWhole, kElements},
+    {kMean, kOut, kRows, kStatistic},
+    {kRstd, kOut, kRows, kStatistic},
+    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kColumns, kParameter},
+    {kB, kIn, kColumns, kParameter},
+};
+// clang-format on
+
+void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspace) {
+  choose_layer_norm(isa())(plan, data, workspace);
+}
+
+// ---- backward ----
+
+// clang-format off
+constexpr Rule kBackwardRules[] = {
+    {kDx, kOut, kWhole, kElements},
+    {kDw, kOut, kColumns, kParameter},
+    {kDb, kOut, kColumns, kParameter},
+    {kDy, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kColumns, kParameter},
+    {kXHat, kIn, kWhole, kElements},
+    {kSigma, kIn, kRows, kStatistic},
+    {kX, kIn, kWhole, kElements},
+    {kMean, kIn, kRows, kStatistic},
+    {kRstd, kIn, kRows, kStatistic},
+};
+// clang-format on
+constexpr RowRoles kRolesOfXHat{.x = index_of(kXHat), .rstd = index_of(kSigma)};
+constexpr RowRoles kRolesOfX{.mean = index_of(kMean)};
+
+// Let a = w*dy; means run over the n columns of a row. d(loss)/d(x_hat) = a; the path through the mean of x takes the mean of
+// a away, the path through r takes away the component of a along x_hat, and all paths share the factor r:
+//   dx = r*(a - mean(a) - x_hat*mean(a*x_hat))
+//   dw = sum(dy*x_hat), db = sum(dy)     down columns
+kernels::RowMap of_x_hat(double, double sigma) { return {.scale = 1.0 / sigma}; }
+kernels::RowMap of_x(double mean, double rstd) { return {.mean = mean, .r = rstd, .scale = rstd}; }
+void finish(double sum_a, double sum_a_x_hat, double n, kernels::RowMap& map) {
+  map.c1 = sum_a / n;
+  map.c2 = sum_a_x_hat / n;
+}
+constexpr RowRecipe kOfXHat = row_recipe<kernels::Terms::kWg, of_x_hat, finish>;
+constexpr RowRecipe kOfX = row_recipe<kernels::Terms::kWg, of_x, finish>;
+
+Status check_backward(const Problem& p) {
+  const bool x_hat = p[kXHat].present(), x = p[kX].present();
+  if (x_hat == x || x_hat != p[kSigma].present()) {
+    return fail(Status::kNullPointer, "either x_hat and sigma must be given, or x, mean and rstd");
+  }
+  if (x == p[kMean].present() && x == p[kRstd].present()) return Status::kOk;
+  return fail(Status::kNullPointer, "x, mean and rstd must be given together");
+}
+
+bool is_given_x_hat(const PlanBody& plan) { return plan.tensor(kXHat).present(); }
+
+Status prepare_backward(PlanBody& plan) {
+  split_rows(plan);
+  return plan_row_backward(plan, is_given_x_hat(plan) ? kRolesOfXHat : kRolesOfX);
+}
+
+void execute_backward(const PlanBody& plan, void* const* data, std::byte* workspace) {
+  if (is_given_x_hat(plan)) {
+    run_row_backward(plan, kRolesOfXHat, kOfXHat, data, workspace);
+  } else {
+    run_row_backward(plan, kRolesOfX, kOfX, data, workspace);
+  }
+}
+
+}  // namespace
+
+constinit const Operator kLayerNorm{.name = "LayerNorm",
+                                    .walk = Walk::kRows,
+                                    .data = kX,
+                                    .rules = kForwardRules,
+                                    .prepare = prepare_row_forward,
+                                    .execute = execute_forward};
+constinit const Operator kLayerNormBackward{.name = "LayerNormBackward",
+                                            .walk = Walk::kRows,
+                                            .data = kDy,
+                                            .rules = kBackwardRules,
+                                            .check = check_backward,
+                                            .prepare = prepare_backward,
+                                            .execute = execute_backward};
+
+}  // namespace normgrad

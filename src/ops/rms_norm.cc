@@ -1,0 +1,84 @@
+// RMSNorm, forward and backward.
+#include <cmath>
+
+#include "ops/forward.h"
+#include "ops/operators.h"
+#include "ops/row_backward.h"
+
+namespace normgrad {
+namespace {
+
+using enum Arg;
+using enum Direction;
+using enum Shape;
+using enum Types;
+
+// ---- forward: y = w*x_hat with x_hat = x*r, r = 1/sqrt(mean(x^2) + eps) ----
+
+// clang-format off
+constexpr Rule kForwardRules[] = {
+    {kY, kOut, kWhole, kElements},
+    {kRstd, kOut, kRows, kStatistic},
+    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kColumns, kParameter},
+};
+// clang-format on
+
+void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspace) {
+  choose_rms_norm(isa())(plan, data, workspace);
+}
+
+// ---- backward ----
+
+// clang-format off
+constexpr Rule kBackwardRules[] = {
+    {kDx, kOut, kWhole, kElements},
+    {kDw, kOut, kColumns, kParameter},
+    {kDy, kIn, kWhole, kElements, Presence::kRequired},
+    {kW, kIn, kColumns, kParameter},
+    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kRstd, kIn, kRows, kStatistic},
+};
+// clang-format on
+constexpr RowRoles kRoles{.db = kAbsent};
+
+// As for LayerNorm, but nothing was centred: with a = w*dy
+//   dx = r*(a - x_hat*mean(a*x_hat)),   dw = sum(dy*x_hat) down columns
+kernels::RowMap of_x(double, double) { return {}; }
+void finish_of_x(double sum_a_x, double sum_squares, double n, kernels::RowMap& map) {
+  map.r = map.scale = 1.0 / std::sqrt(sum_squares / n);
+  map.c2 = sum_a_x * map.r / n;
+}
+kernels::RowMap of_rstd(double, double rstd) { return {.r = rstd, .scale = rstd}; }
+void finish_of_rstd(double, double sum_a_x_hat, double n, kernels::RowMap& map) {
+  map.c2 = sum_a_x_hat / n;
+}
+constexpr RowRecipe kOfX = row_recipe<kernels::Terms::kWgxAndSquares, of_x, finish_of_x>;
+constexpr RowRecipe kOfRstd = row_recipe<kernels::Terms::kWg, of_rstd, finish_of_rstd>;
+
+Status prepare_backward(PlanBody& plan) {
+  split_rows(plan);
+  return plan_row_backward(plan, kRoles);
+}
+
+void execute_backward(const PlanBody& plan, void* const* data, std::byte* workspace) {
+  const bool given = plan.tensor(kRstd).present();
+  run_row_backward(plan, kRoles, given ? kOfRstd : kOfX, data, workspace);
+}
+
+}  // namespace
+
+constinit const Operator kRmsNorm{.name = "RmsNorm",
+                                  .walk = Walk::kRows,
+                                  .data = kX,
+                                  .rules = kForwardRules,
+                                  .prepare = prepare_row_forward,
+                                  .execute = execute_forward};
+constinit const Operator kRmsNormBackward{.name = "RmsNormBackward",
+                                          .walk = Walk::kRows,
+                                          .data = kDy,
+                                          .rules = kBackwardRules,
+                                          .prepare = prepare_backward,
+                                          .execute = execute_backward};
+
+}  // namespace normgrad
