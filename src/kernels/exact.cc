@@ -7,7 +7,7 @@
 
 namespace normgrad::exact {
 
-using kernels::ColumnMaps;
+using kernels::ChannelMaps;
 using kernels::Form;
 using kernels::RowMap;
 using kernels::Rows;
@@ -129,14 +129,25 @@ void add(const double* terms, double* sums, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) sums[i] += terms[i];
 }
 
-void prepare_columns(ColumnMaps&) {}  // they are read as they are
+// Maps of channels are read as they are.
+void prepare_planes(const ChannelMaps&, std::int64_t) {}
+void prepare_columns(ChannelMaps&, std::int64_t, std::int64_t) {}
 
-const RowMap& map_of(const ColumnMaps& maps, std::int64_t column) {
+template <class T>
+void plane_sums(const Rows& m, const ChannelMaps& maps, double* totals) {
+  row_sums<T>(Terms::kG, m, nullptr, maps.maps + maps.first, totals);
+}
+template <class T>
+void map_planes(Form form, const Rows& m, const ChannelMaps& maps) {
+  map_rows<T>(form, m, nullptr, maps.maps + maps.first);
+}
+
+const RowMap& map_of(const ChannelMaps& maps, std::int64_t column) {
   return maps.maps[(maps.first + column) % maps.channels];
 }
 
 template <class T>
-void column_sums(const Rows& m, const ColumnMaps& maps, double* sum_g, double* sum_gx) {
+void column_sums(const Rows& m, const ChannelMaps& maps, double* sum_g, double* sum_gx) {
   for (std::int64_t c = 0; c < m.columns; ++c) {
     const RowMap& map = map_of(maps, c);
     double g_chain = 0, gx_chain = 0;
@@ -151,7 +162,7 @@ void column_sums(const Rows& m, const ColumnMaps& maps, double* sum_g, double* s
 }
 
 template <class T>
-void map_columns(Form form, const Rows& m, const ColumnMaps& maps) {
+void map_columns(Form form, const Rows& m, const ChannelMaps& maps) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
     for (std::int64_t c = 0; c < m.columns; ++c) {
       const RowMap& map = map_of(maps, c);
@@ -166,10 +177,22 @@ void map_columns(Form form, const Rows& m, const ColumnMaps& maps) {
 
 template <class T>
 constexpr kernels::Kernels kernel_set() {
-  return {
-      row_sums<T>, map_rows<T>, row_gradients<T>, load_numbers<T>, store_sums<T>,  end_chain,
-      clear,       add,         prepare_columns,  column_sums<T>,  map_columns<T>, kernels::stream,
-      true};
+  return {row_sums<T>,
+          map_rows<T>,
+          row_gradients<T>,
+          load_numbers<T>,
+          store_sums<T>,
+          end_chain,
+          clear,
+          add,
+          prepare_planes,
+          plane_sums<T>,
+          map_planes<T>,
+          prepare_columns,
+          column_sums<T>,
+          map_columns<T>,
+          kernels::stream,
+          true};
 }
 
 const kernels::KernelSets kExact = {kernel_set<kernels::Half>(), kernel_set<kernels::BFloat>(),

@@ -47,9 +47,8 @@ void map_rows(Form form, const Rows& m, const float* w, const RowMap* map) {
   }
 }
 
-// A row at a time: two would save loads of coefficients, but writing two rows at once takes twice as long beyond L2.
 template <class A, class T, Form kForm, bool kHasRest, int kRows>
-NORMGRAD_INLINE void map_columns_of(const Rows& m, const ColumnMaps& map, std::int64_t first_row) {
+NORMGRAD_INLINE void map_columns_of(const Rows& m, const ChannelMaps& map, std::int64_t first_row) {
   const T *g[kRows], *x[kRows];
   T* out[kRows];
   NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
@@ -57,8 +56,8 @@ NORMGRAD_INLINE void map_columns_of(const Rows& m, const ColumnMaps& map, std::i
     x[r] = row<T>(m.x, m.x_stride, first_row + r);
     out[r] = row<T>(m.out, m.out_stride, first_row + r);
   }
-  const A *mean = column_row<A>(map, 0), *rest = column_row<A>(map, 1);
-  const A *as = column_row<A>(map, 2), *bs = column_row<A>(map, 3), *cs = column_row<A>(map, 4);
+  const A *mean = map_row<A>(map, kMean), *rest = map_row<A>(map, kRest);
+  const A *as = map_row<A>(map, kA), *bs = map_row<A>(map, kB), *cs = map_row<A>(map, kC);
   for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
     const std::int64_t at = column + unit * kUnit<A>;
     Vec<A> gs[kRows][2], xs[kRows][2];
@@ -86,13 +85,14 @@ NORMGRAD_INLINE void map_columns_of(const Rows& m, const ColumnMaps& map, std::i
   });
 }
 
+// A row at a time: two would save loads of coefficients, but writing two rows at once takes longer beyond L2.
 template <class A, class T, Form kForm, bool kHasRest>
-void map_all_columns(const Rows& m, const ColumnMaps& map) {
+void map_all_columns(const Rows& m, const ChannelMaps& map) {
   for (std::int64_t r = 0; r < m.rows; ++r) map_columns_of<A, T, kForm, kHasRest, 1>(m, map, r);
 }
 
 template <class A, class T>
-void map_columns(Form form, const Rows& m, const ColumnMaps& map) {
+void map_columns(Form form, const Rows& m, const ChannelMaps& map) {
   if (form == Form::kG) return map_all_columns<A, T, Form::kG, false>(m, map);
   if (!map.have_rest) return map_all_columns<A, T, Form::kGX, false>(m, map);
   map_all_columns<A, T, Form::kGX, true>(m, map);
