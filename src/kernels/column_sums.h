@@ -1,5 +1,5 @@
 // Sums down columns, of at most 8 rows: a chain, which is then added to f64.
-#include "kernels/target.h"
+#include "kernels/channel_maps.h"
 
 namespace normgrad::NORMGRAD_TARGET {
 
@@ -84,8 +84,8 @@ void column_sums_of(const Rows& m, const A* mean, const A* rest, double* sum_g, 
 }
 
 template <class A, class T>
-void column_sums(const Rows& m, const ColumnMaps& maps, double* sum_g, double* sum_gx) {
-  const A *mean = column_row<A>(maps, 0), *rest = column_row<A>(maps, 1);
+void column_sums(const Rows& m, const ChannelMaps& maps, double* sum_g, double* sum_gx) {
+  const A *mean = map_row<A>(maps, kMean), *rest = map_row<A>(maps, kRest);
   if (!maps.have_rest) return column_sums_of<A, T, false>(m, mean, rest, sum_g, sum_gx);
   column_sums_of<A, T, true>(m, mean, rest, sum_g, sum_gx);
 }

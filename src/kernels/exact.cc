@@ -7,7 +7,7 @@
 
 namespace normgrad::exact {
 
-using kernels::ColumnMaps;
+using kernels::ChannelMaps;
 using kernels::Form;
 using kernels::RowMap;
 using kernels::Rows;
@@ -36,13 +36,13 @@ double mapped(double g, double x_n, const RowMap& map) {
   return map.scale * ((g - map.c1) - x_n * map.c2);
 }
 
-// Element c belongs to lane c mod 8.
+// Element c belongs to lane c mod 8. w null: 1.
 template <class T>
 void row_sums(Terms terms, const Rows& m, const float* w, const RowMap* map, double* totals) {
   for (std::int64_t r = 0; r < m.rows; ++r, totals += kernels::kTotals) {
     for (std::int64_t c = 0; c < m.columns; ++c) {
       const double dy = element<T>(m.g, m.g_stride, r, c), x = element<T>(m.x, m.x_stride, r, c);
-      const double g = terms == Terms::kG ? dy : dy * static_cast<double>(w[lane_of<T>(c)]);
+      const double g = w == nullptr ? dy : dy * static_cast<double>(w[lane_of<T>(c)]);
       double *first = totals + c % 8, *second = totals + 8 + c % 8;
       if (terms == Terms::kWgxAndSquares) {
         *first += g * x;
@@ -55,16 +55,13 @@ void row_sums(Terms terms, const Rows& m, const float* w, const RowMap* map, dou
   }
 }
 
+// w null: 1.
 template <class T>
-void map_rows(Form form, const Rows& m, const float* w, const RowMap* map) {
+void map_rows(const Rows& m, const float* w, const RowMap* map) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
     for (std::int64_t c = 0; c < m.columns; ++c) {
       const double dy = element<T>(m.g, m.g_stride, r, c);
-      if (form == Form::kG) {
-        put<T>(m, r, c, dy * map[r].scale);
-        continue;
-      }
-      const double g = form == Form::kGX ? dy : dy * static_cast<double>(w[lane_of<T>(c)]);
+      const double g = w == nullptr ? dy : dy * static_cast<double>(w[lane_of<T>(c)]);
       put<T>(m, r, c, mapped(g, normalized(element<T>(m.x, m.x_stride, r, c), map[r]), map[r]));
     }
   }
@@ -129,14 +126,31 @@ void add(const double* terms, double* sums, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) sums[i] += terms[i];
 }
 
-void prepare_columns(ColumnMaps&) {}  // they are read as they are
+// Maps of channels are read as they are.
+void prepare_planes(const ChannelMaps&, std::int64_t) {}
+void prepare_columns(ChannelMaps&, std::int64_t, std::int64_t) {}
 
-const RowMap& map_of(const ColumnMaps& maps, std::int64_t column) {
+template <class T>
+void plane_sums(const Rows& m, const ChannelMaps& maps, double* totals) {
+  row_sums<T>(Terms::kWg, m, nullptr, maps.maps + maps.first, totals);
+}
+template <class T>
+void map_planes(Form form, const Rows& m, const ChannelMaps& maps) {
+  const RowMap* map = maps.maps + maps.first;
+  if (form == Form::kGX) return map_rows<T>(m, nullptr, map);
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      put<T>(m, r, c, element<T>(m.g, m.g_stride, r, c) * map[r].scale);
+    }
+  }
+}
+
+const RowMap& map_of(const ChannelMaps& maps, std::int64_t column) {
   return maps.maps[(maps.first + column) % maps.channels];
 }
 
 template <class T>
-void column_sums(const Rows& m, const ColumnMaps& maps, double* sum_g, double* sum_gx) {
+void column_sums(const Rows& m, const ChannelMaps& maps, double* sum_g, double* sum_gx) {
   for (std::int64_t c = 0; c < m.columns; ++c) {
     const RowMap& map = map_of(maps, c);
     double g_chain = 0, gx_chain = 0;
@@ -151,7 +165,7 @@ void column_sums(const Rows& m, const ColumnMaps& maps, double* sum_g, double* s
 }
 
 template <class T>
-void map_columns(Form form, const Rows& m, const ColumnMaps& maps) {
+void map_columns(Form form, const Rows& m, const ChannelMaps& maps) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
     for (std::int64_t c = 0; c < m.columns; ++c) {
       const RowMap& map = map_of(maps, c);
@@ -166,10 +180,23 @@ void map_columns(Form form, const Rows& m, const ColumnMaps& maps) {
 
 template <class T>
 constexpr kernels::Kernels kernel_set() {
-  return {
-      row_sums<T>, map_rows<T>, row_gradients<T>, load_numbers<T>, store_sums<T>,  end_chain,
-      clear,       add,         prepare_columns,  column_sums<T>,  map_columns<T>, kernels::stream,
-      true,        false};
+  return {row_sums<T>,
+          map_rows<T>,
+          row_gradients<T>,
+          load_numbers<T>,
+          store_sums<T>,
+          end_chain,
+          clear,
+          add,
+          prepare_planes,
+          plane_sums<T>,
+          map_planes<T>,
+          prepare_columns,
+          column_sums<T>,
+          map_columns<T>,
+          kernels::stream,
+          true,
+          false};
 }
 
 const kernels::KernelSets kExact = {kernel_set<kernels::Half>(), kernel_set<kernels::BFloat>(),

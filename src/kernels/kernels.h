@@ -64,22 +64,23 @@ struct RowMap {
   }
 };
 
-// The maps of columns: column c has that of channel c mod channels.
-struct ColumnMaps {
+// The maps of channels. By planes row r is of channel first + r; by pixels column c is of channel (first + c) mod channels.
+// Fast kernels read them as rows of numbers, which prepare_... make of them.
+struct ChannelMaps {
   const RowMap* maps;
   std::int64_t channels;
-  std::int64_t first;  // column of the whole that the rows at hand begin with: a multiple of 32
+  std::int64_t first;  // by pixels: a multiple of 32
   std::int64_t pitch;  // from row to row of `rows`
-  float* rows;         // kColumnMapRows rows, filled by prepare_columns
-  bool have_rest;
+  float* rows;         // kChannelMapRows rows
+  bool have_rest;      // by pixels
 };
-inline constexpr std::int64_t kColumnMapRows = 5;
+inline constexpr int kChannelMapRows = 5;
 
 // Which two sums a row has, with x_mu = x - mean; exact kernels have x_n in its place.
-enum class Terms { kG, kWg, kWgxAndSquares };  // (g, g*x_mu), (w*g, w*g*x_mu), (w*g*x, x*x)
+enum class Terms { kWg, kWgxAndSquares };  // (w*g, w*g*x_mu), (w*g*x, x*x)
 
-// What the map reads: g alone (out = scale*g), or g and x; with w per column or without.
-enum class Form { kG, kGX, kWgX };
+// What the map of a channel reads: g alone (out = scale*g), or g and x.
+enum class Form { kG, kGX };
 
 // Eight f64 lanes for each of a row's two sums.
 inline constexpr int kTotals = 16;
@@ -120,7 +121,7 @@ struct Kernels {
   // Adds each row's sums to its totals: 16 numbers a row, eight lanes of the first sum, eight of the second.
   void (*row_sums)(Terms, const Rows&, const float* w, const RowMap*, double* totals);
   // out of each row.
-  void (*map_rows)(Form, const Rows&, const float* w, const RowMap*);
+  void (*map_rows)(const Rows&, const float* w, const RowMap*);
   // out of each row, and its terms, g*x_n and g, onto the chains of dw and db.
   void (*row_gradients)(const Rows&, const float* w, const RowMap*, const ColumnChains&);
   // `columns` neighbouring numbers, of the elements' type or f32, into lanes; what fills the last step is 0.
@@ -132,16 +133,21 @@ struct Kernels {
   // Sets numbers (a whole number of steps) to 0, or adds to them.
   void (*clear)(double* numbers, std::int64_t count);
   void (*add)(const double* terms, double* sums, std::int64_t count);
-  // Makes of maps.maps what the next two read.
-  void (*prepare_columns)(ColumnMaps& maps);
-  // Adds the sums of g and g*x_mu of at most 8 rows to two rows of f64, as one chain each.
-  void (*column_sums)(const Rows&, const ColumnMaps&, double* sum_g, double* sum_gx);
-  void (*map_columns)(Form, const Rows&, const ColumnMaps&);
+  // By planes: makes of maps.maps[0], ..., maps.maps[count - 1] what the next two read; adds each row's sums of g and
+  // g*x_mu to its totals (16 numbers a row, as above); out of each row.
+  void (*prepare_planes)(const ChannelMaps&, std::int64_t count);
+  void (*plane_sums)(const Rows&, const ChannelMaps&, double* totals);
+  void (*map_planes)(Form, const Rows&, const ChannelMaps&);
+  // By pixels: makes of maps.maps what the next two read, for columns [begin, end), which begin with channel 0 or are not
+  // more than there are channels; adds the sums of at most 8 rows to two rows of f64, as one chain each; out of each row.
+  void (*prepare_columns)(ChannelMaps&, std::int64_t begin, std::int64_t end);
+  void (*column_sums)(const Rows&, const ChannelMaps&, double* sum_g, double* sum_gx);
+  void (*map_columns)(Form, const Rows&, const ChannelMaps&);
   // Copies past the cache; end with stream_fence().
   void (*stream)(const void* from, void* to, std::size_t bytes);
   bool exact;
-  bool
-      fills_lines;  // vectors that are stored fill whole cache lines, so that rows can go past the cache side by side
+  // Whether row_gradients can store past the cache: it fills whole lines.
+  bool fills_lines;
 };
 
 void stream(const void* from, void* to, std::size_t bytes);

@@ -3,7 +3,7 @@
 
 namespace normgrad::NORMGRAD_TARGET {
 
-template <class A, class T, Form kForm, Centre kCentre>
+template <class A, class T, Centre kCentre>
 void map_rows_of(const Rows& m, const float* w, const RowMap* map) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
     const T* g = row<T>(m.g, m.g_stride, r);
@@ -14,42 +14,26 @@ void map_rows_of(const Rows& m, const float* w, const RowMap* map) {
     const Vec<A> a = all<A>(k.a), b = all<A>(k.b), c = all<A>(k.c);
     for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
       const std::int64_t at = column + unit * kUnit<A>;
-      Vec<A> gs[2], xs[2], outs[2];
+      Vec<A> gs[2], xs[2];
       load_unit(g + at, part, gs[0], gs[1]);
-      if constexpr (kForm != Form::kG) load_unit(x + at, part, xs[0], xs[1]);
+      load_unit(x + at, part, xs[0], xs[1]);
       NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
-        if constexpr (kForm == Form::kWgX) {
-          const int v = i == 0 ? first_vector<A, T>(unit) : second_vector<A, T>(unit);
-          gs[i] = gs[i] * load<A>(w + column + v * kWidth<A>);
-        }
-        if constexpr (kForm == Form::kG) {
-          outs[i] = gs[i] * a;
-        } else {
-          outs[i] = multiply_add(mean.off(xs[i]), b, multiply_add(gs[i], a, c));
-        }
+        const int v = i == 0 ? first_vector<A, T>(unit) : second_vector<A, T>(unit);
+        gs[i] = gs[i] * load<A>(w + column + v * kWidth<A>);
+        gs[i] = multiply_add(mean.off(xs[i]), b, multiply_add(gs[i], a, c));
       }
-      store_unit(outs[0], outs[1], out + at, part);
+      store_unit(gs[0], gs[1], out + at, part);
     });
   }
 }
 
 template <class A, class T>
-void map_rows(Form form, const Rows& m, const float* w, const RowMap* map) {
-  switch (form) {
-    case Form::kG:
-      return map_rows_of<A, T, Form::kG, Centre::kNone>(m, w, map);
-    case Form::kGX:
-      return with_centre<A>(
-          m, map, [&](auto centre) { map_rows_of<A, T, Form::kGX, centre()>(m, w, map); });
-    case Form::kWgX:
-      return with_centre<A>(
-          m, map, [&](auto centre) { map_rows_of<A, T, Form::kWgX, centre()>(m, w, map); });
-  }
+void map_rows(const Rows& m, const float* w, const RowMap* map) {
+  with_centre<A>(m, map, [&](auto centre) { map_rows_of<A, T, centre()>(m, w, map); });
 }
 
-// A row at a time: two would save loads of coefficients, but writing two rows at once takes twice as long beyond L2.
 template <class A, class T, Form kForm, bool kHasRest, int kRows>
-NORMGRAD_INLINE void map_columns_of(const Rows& m, const ColumnMaps& map, std::int64_t first_row) {
+NORMGRAD_INLINE void map_columns_of(const Rows& m, const ChannelMaps& map, std::int64_t first_row) {
   const T *g[kRows], *x[kRows];
   T* out[kRows];
   NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
@@ -57,8 +41,8 @@ NORMGRAD_INLINE void map_columns_of(const Rows& m, const ColumnMaps& map, std::i
     x[r] = row<T>(m.x, m.x_stride, first_row + r);
     out[r] = row<T>(m.out, m.out_stride, first_row + r);
   }
-  const A *mean = column_row<A>(map, 0), *rest = column_row<A>(map, 1);
-  const A *as = column_row<A>(map, 2), *bs = column_row<A>(map, 3), *cs = column_row<A>(map, 4);
+  const A *mean = map_row<A>(map, kMean), *rest = map_row<A>(map, kRest);
+  const A *as = map_row<A>(map, kA), *bs = map_row<A>(map, kB), *cs = map_row<A>(map, kC);
   for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
     const std::int64_t at = column + unit * kUnit<A>;
     Vec<A> gs[kRows][2], xs[kRows][2];
@@ -86,13 +70,14 @@ NORMGRAD_INLINE void map_columns_of(const Rows& m, const ColumnMaps& map, std::i
   });
 }
 
+// A row at a time: two would save loads of coefficients, but writing two rows at once takes longer beyond L2.
 template <class A, class T, Form kForm, bool kHasRest>
-void map_all_columns(const Rows& m, const ColumnMaps& map) {
+void map_all_columns(const Rows& m, const ChannelMaps& map) {
   for (std::int64_t r = 0; r < m.rows; ++r) map_columns_of<A, T, kForm, kHasRest, 1>(m, map, r);
 }
 
 template <class A, class T>
-void map_columns(Form form, const Rows& m, const ColumnMaps& map) {
+void map_columns(Form form, const Rows& m, const ChannelMaps& map) {
   if (form == Form::kG) return map_all_columns<A, T, Form::kG, false>(m, map);
   if (!map.have_rest) return map_all_columns<A, T, Form::kGX, false>(m, map);
   map_all_columns<A, T, Form::kGX, true>(m, map);

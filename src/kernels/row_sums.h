@@ -20,9 +20,7 @@ void row_sums_of(const Rows& m, const float* w, const RowMap* map, double* total
         load_unit(x + at, part, xs[0], xs[1]);
         NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
           const int v = vectors[i];
-          if constexpr (kTerms != Terms::kG) {
-            gs[i] = gs[i] * load<A>(weights + column + v * kWidth<A>);
-          }
+          gs[i] = gs[i] * load<A>(weights + column + v * kWidth<A>);
           const Vec<A> x_mu = mean.off(xs[i]);
           if constexpr (kTerms == Terms::kWgxAndSquares) {
             first[v] = multiply_add(gs[i], x_mu, first[v]);
@@ -42,7 +40,7 @@ void row_sums_of(const Rows& m, const float* w, const RowMap* map, double* total
       fold_lanes(second, totals + 8);
       g += kChain * kStep;
       x += kChain * kStep;
-      if constexpr (kTerms != Terms::kG) weights += kChain * kStep;
+      weights += kChain * kStep;
     }
   }
 }
@@ -50,9 +48,6 @@ void row_sums_of(const Rows& m, const float* w, const RowMap* map, double* total
 template <class A, class T>
 void row_sums(Terms terms, const Rows& m, const float* w, const RowMap* map, double* totals) {
   switch (terms) {
-    case Terms::kG:
-      return with_centre<A>(
-          m, map, [&](auto centre) { row_sums_of<A, T, Terms::kG, centre()>(m, w, map, totals); });
     case Terms::kWg:
       return with_centre<A>(
           m, map, [&](auto centre) { row_sums_of<A, T, Terms::kWg, centre()>(m, w, map, totals); });

@@ -7,8 +7,8 @@
 
 namespace normgrad::NORMGRAD_TARGET {
 
+using kernels::ChannelMaps;
 using kernels::ColumnChains;
-using kernels::ColumnMaps;
 using kernels::Form;
 using kernels::kChain;
 using kernels::kTotals;
@@ -80,9 +80,10 @@ NORMGRAD_INLINE void with_centre(const Rows& m, const RowMap* map, Body&& body) 
   body(std::integral_constant<Centre, Centre::kNone>());
 }
 
-// Rows of numbers per column: mean, what rounding left of it, a, b, c.
+// Rows of numbers per channel.
+enum MapRow { kMean, kRest, kA, kB, kC };  // kRest: what rounding left of the mean
 template <class A>
-NORMGRAD_INLINE const A* column_row(const ColumnMaps& maps, int which) {
+NORMGRAD_INLINE const A* map_row(const ChannelMaps& maps, MapRow which) {
   return maps.rows + which * maps.pitch + maps.first;
 }
 

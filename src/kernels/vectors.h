@@ -213,23 +213,33 @@ NORMGRAD_INLINE __m256 multiply_add(__m256 a, __m256 b, __m256 c) {
   return _mm256_fmadd_ps(a, b, c);
 }
 
+NORMGRAD_INLINE __m256i lanes8() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
 NORMGRAD_INLINE __m256i mask8(int count) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lanes8());
 }
-// Of 16-bit elements there are no masked loads and stores: through memory of our own.
+// Of 16-bit elements there are no masked loads and stores, but of pairs; an odd one goes by itself.
 NORMGRAD_INLINE __m256i words(const void* from, Whole) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(from));
 }
-inline __attribute__((noinline)) __m256i words(const void* from, First part) {
-  __m256i v = _mm256_setzero_si256();
-  std::memcpy(&v, from, static_cast<std::size_t>(part.count) * 2);
-  return v;
+NORMGRAD_INLINE __m256i words(const void* from, First part) {
+  const int pairs = part.count / 2;
+  const __m256i v = _mm256_maskload_epi32(static_cast<const int*>(from), mask8(pairs));
+  if (part.count % 2 == 0) return v;
+  std::uint16_t last;
+  std::memcpy(&last, static_cast<const char*>(from) + 4 * pairs, sizeof(last));
+  const __m256i here = _mm256_cmpeq_epi32(_mm256_set1_epi32(pairs), lanes8());
+  return _mm256_or_si256(v, _mm256_and_si256(here, _mm256_set1_epi32(last)));
 }
 NORMGRAD_INLINE void put_words(__m256i v, void* to, Whole) {
   _mm256_storeu_si256(static_cast<__m256i*>(to), v);
 }
-inline __attribute__((noinline)) void put_words(__m256i v, void* to, First part) {
-  std::memcpy(to, &v, static_cast<std::size_t>(part.count) * 2);
+NORMGRAD_INLINE void put_words(__m256i v, void* to, First part) {
+  const int pairs = part.count / 2;
+  _mm256_maskstore_epi32(static_cast<int*>(to), mask8(pairs), v);
+  if (part.count % 2 == 0) return;
+  const __m256i here = _mm256_permutevar8x32_epi32(v, _mm256_set1_epi32(pairs));
+  const auto last = static_cast<std::uint16_t>(_mm_cvtsi128_si32(_mm256_castsi256_si128(here)));
+  std::memcpy(static_cast<char*>(to) + 4 * pairs, &last, sizeof(last));
 }
 
 NORMGRAD_INLINE void load_unit(const float* from, Whole, __m256& a, __m256& b) {

@@ -21,7 +21,9 @@ inline void fold_rows(const kernels::Kernels& k, double* rows, std::int64_t coun
 }
 
 using kernels::in_range;
-inline bool in_range(kernels::RowMap& map) { return map.round(); }
+inline bool in_range(const kernels::RowMap& map) {
+  return in_range(map.r) && in_range(map.a()) && in_range(map.b()) && in_range(map.c());
+}
 
 }  // namespace normgrad
 

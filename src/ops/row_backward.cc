@@ -9,8 +9,8 @@
 #include "kernels/pairwise.h"
 #include "kernels/parallel_for.h"
 #include "ops/folds.h"
-#include "runtime/failure.h"
 #include "ops/workspace.h"
+#include "runtime/failure.h"
 #include "runtime/layout.h"
 
 namespace normgrad {
@@ -88,8 +88,8 @@ struct Columns {
 
 class RowBackward {
  public:
-  RowBackward(const PlanBody& plan, const RowRoles& roles, const RowRecipe& recipe, void* const* data,
-              std::byte* workspace)
+  RowBackward(const PlanBody& plan, const RowRoles& roles, const RowRecipe& recipe,
+              void* const* data, std::byte* workspace)
       : plan_(plan),
         roles_(roles),
         recipe_(recipe),
@@ -246,7 +246,7 @@ class RowBackward {
       }
     }
     recipe_.finish(sums, rows.rows, static_cast<double>(split_.columns), maps);
-    for (std::int64_t r = 0; r < rows.rows; ++r) exact[r] |= !in_range(maps[r]);
+    for (std::int64_t r = 0; r < rows.rows; ++r) exact[r] |= !maps[r].round();
   }
 
   // ---- dx and column terms ----
@@ -266,7 +266,7 @@ class RowBackward {
   void emit_columns(const Kernels& k, const Rows& rows, const RowMap* maps, const Chains& chains,
                     std::int64_t column) const {
     const float* w = space_.w + column;
-    if (chains.dw == nullptr) return k.map_rows(kernels::Form::kWgX, rows, w, maps);
+    if (chains.dw == nullptr) return k.map_rows(rows, w, maps);
     k.row_gradients(rows, w, maps, column == 0 ? chains : from(chains, column, k));
   }
   // By way of a tile: what goes past the cache, or is not wanted.

@@ -1,0 +1,269 @@
+// The walk by pixels, for channels-last data and (N, C): a row is one pixel, all channels of it, or some pixels if channels
+// are few.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cache.h"
+#include "kernels/parallel_for.h"
+#include "ops/channel_call.h"
+#include "ops/folds.h"
+
+namespace normgrad {
+namespace {
+
+using kernels::ChannelMaps;
+using kernels::kChain;
+using kernels::Kernels;
+using kernels::kStepColumns;
+using kernels::Order;
+using kernels::Rows;
+
+// Of a tile: what a kernel cannot walk is packed, what goes past the cache is written there first.
+constexpr std::int64_t kTileColumns = 128;
+// Columns whose sums stay in the nearest cache from one group of rows to the next.
+constexpr std::int64_t kNearColumns = 512;
+// Columns whose blocks one task folds.
+constexpr std::int64_t kFoldColumns = 2048;
+
+struct Columns {
+  std::int64_t begin, end;
+};
+
+class PixelWalk {
+ public:
+  explicit PixelWalk(const ChannelCall& call)
+      : call_(call), split_(call.split), p_(call.split), dense_(p_.pixels > 1) {}
+
+  void run() const {
+    const Columns columns{0, p_.columns}, channels{0, split_.channels};
+    call_.begin_maps(channels.begin, channels.end);
+    const bool both = call_.dx_with_sums && !any_exact(channels);
+    if (call_.wants_sums) {
+      walk(columns, {call_.fast, true, both}, Order::kForwards);
+      finish_sums(columns);
+      if (!call_.fast.exact) take_again(columns);
+      call_.finish(channels.begin, channels.end);
+    }
+    if (!call_.wants_dx || both) return;
+    // Backwards: what was summed last is still near.
+    each_run(columns, [&](Columns run, bool exact) {
+      walk(run, {exact ? call_.exact : call_.fast, false, true}, Order::kBackwards);
+    });
+  }
+
+ private:
+  // What is done with a block of rows.
+  struct Work {
+    const Kernels& k;
+    bool sums, map;
+  };
+
+  Columns channels_of(Columns columns) const {
+    return dense_ ? Columns{0, split_.channels} : columns;
+  }
+
+  // Channels that share vectors share their arithmetic: 32 neighbours, or all if a row is several pixels.
+  template <class Body>
+  void each_shared(Columns columns, Body&& body) const {
+    if (dense_) return body(columns);
+    for (std::int64_t c = columns.begin; c < columns.end; c += kStepColumns) {
+      body(Columns{c, std::min(columns.end, c + kStepColumns)});
+    }
+  }
+  bool any_exact(Columns channels) const {
+    const bool* exact = call_.space.exact;
+    return std::find(exact + channels.begin, exact + channels.end, true) != exact + channels.end;
+  }
+  // Calls body(columns, exact) for neighbours of one arithmetic, as many as possible together.
+  template <class Body>
+  void each_run(Columns columns, Body&& body) const {
+    Columns run{columns.begin, columns.begin};
+    bool exact = false;
+    each_shared(columns, [&](Columns group) {
+      const bool exact_group = any_exact(channels_of(group));
+      if (exact_group != exact && run.begin < run.end) body(run, exact);
+      if (exact_group != exact) run.begin = group.begin;
+      run.end = group.end;
+      exact = exact_group;
+    });
+    body(run, exact);
+  }
+  // Sums that f32 does not have.
+  void take_again(Columns columns) const {
+    each_shared(columns, [&](Columns group) {
+      const Columns channels = channels_of(group);
+      bool bad = false;
+      for (std::int64_t c = channels.begin; c < channels.end; ++c) bad |= call_.sums_are_bad(c);
+      if (!bad) return;
+      walk(group, {call_.exact, true, false}, Order::kForwards);
+      finish_sums(group);
+      // In inference dx does not depend on the sums, and neither does who computes it.
+      if (call_.form == kernels::Form::kG) return;
+      std::fill(call_.space.exact + channels.begin, call_.space.exact + channels.end, true);
+    });
+  }
+  // From the sums of blocks to those of channels.
+  void finish_sums(Columns columns) const {
+    const std::int64_t end = kernels::padded(columns.end), pitch = p_.pitch;
+    double *g = call_.space.partials, *gx = g + pitch;
+    const std::int64_t parts = ceil_div(end - columns.begin, kFoldColumns);
+    kernels::parallel_for(parts, p_.blocks * 2 * (end - columns.begin), [&](std::int64_t i) {
+      const std::int64_t first = columns.begin + i * kFoldColumns;
+      const std::int64_t last = std::min(end, first + kFoldColumns);
+      for (double* sums : {g, gx}) fold_rows(call_.fast, sums, p_.blocks, 2 * pitch, first, last);
+    });
+    if (dense_) {
+      fold_pixels(g);
+      fold_pixels(gx);
+    }
+    const Columns channels = channels_of(columns);
+    for (std::int64_t c = channels.begin; c < channels.end; ++c) {
+      const std::int64_t lane = dense_ ? c : kernels::lane_of(call_.dtype, c);
+      call_.space.sums[c] = {g[lane], gx[lane]};
+    }
+  }
+  // The columns of a channel into its first one, by stride doubling; in the order of columns.
+  void fold_pixels(double* sums) const {
+    for (std::int64_t c = 0; call_.dtype == DataType::kBF16 && c < p_.pitch; c += kStepColumns) {
+      double step[kStepColumns];
+      std::copy_n(sums + c, kStepColumns, step);
+      for (int i = 0; i < kStepColumns; ++i) sums[c + i] = step[kernels::lane_of(call_.dtype, i)];
+    }
+    const std::int64_t channels = split_.channels;
+    for (std::int64_t s = 1; s < p_.pixels; s *= 2) {
+      for (std::int64_t i = 0; i + s < p_.pixels; i += 2 * s) {
+        double* to = sums + i * channels;
+        for (std::int64_t c = 0; c < channels; ++c) to[c] += to[s * channels + c];
+      }
+    }
+  }
+
+  // All rows of some columns, with maps as they are now.
+  void walk(Columns columns, const Work& work, Order order) const {
+    ChannelMaps maps{call_.space.maps, split_.channels, 0, p_.pitch, call_.space.columns, false};
+    work.k.prepare_columns(maps, columns.begin, dense_ ? p_.pitch : columns.end);
+    const auto walk_one = [&](std::int64_t block) {
+      if (work.sums) {
+        double* sums = call_.space.partials + block * 2 * p_.pitch + columns.begin;
+        const std::int64_t count = kernels::padded(columns.end) - columns.begin;
+        call_.fast.clear(sums, count);
+        call_.fast.clear(sums + p_.pitch, count);
+      }
+      for (std::int64_t begin = columns.begin; begin < columns.end; begin += kNearColumns) {
+        const Columns near{begin, std::min(columns.end, begin + kNearColumns)};
+        walk_block(block, near, work, maps);
+      }
+      if (work.map && call_.streams) kernels::stream_fence();
+    };
+    kernels::parallel_for(p_.blocks, call_.elements, walk_one, order);
+  }
+  void walk_block(std::int64_t block, Columns columns, const Work& work,
+                  const ChannelMaps& maps) const {
+    double* sums = call_.space.partials + block * 2 * p_.pitch;
+    const auto group = [&](std::int64_t row, std::int64_t count, Columns part) {
+      ChannelMaps here = maps;
+      if (work.sums) {
+        each_strip(row, count, part, false, [&](const Rows& rows, std::int64_t first) {
+          here.first = first;
+          work.k.column_sums(rows, here, sums + first, sums + p_.pitch + first);
+        });
+      }
+      if (work.map) {
+        each_strip(row, count, part, true, [&](const Rows& rows, std::int64_t first) {
+          here.first = first;
+          work.k.map_columns(call_.form, rows, here);
+        });
+      }
+    };
+    const std::int64_t end = std::min(p_.rows, (block + 1) * p_.block_rows);
+    for (std::int64_t row = block * p_.block_rows; row < end; row += kChain) {
+      group(row, std::min(kChain, end - row), columns);
+    }
+    const Columns part{columns.begin, std::min(columns.end, p_.part_columns)};
+    if (block == p_.blocks - 1 && part.begin < part.end) group(p_.rows, 1, part);
+  }
+
+  // A row at a time: copies to several rows a power of two apart take far longer.
+  template <class Body>
+  void stream_rows(const Rows& all, std::int64_t first, Body&& body) const {
+    alignas(64) char tile[kNearColumns * 4];
+    char* to = static_cast<char*>(all.out);
+    for (std::int64_t r = 0; r < all.rows; ++r, to += all.out_stride) {
+      body(Rows{static_cast<const char*>(all.g) + r * all.g_stride,
+                static_cast<const char*>(all.x) + r * all.x_stride, tile, 0, 0, 0, 1, all.columns},
+           first);
+      call_.fast.stream(tile, to, static_cast<std::size_t>(all.columns * call_.size));
+    }
+  }
+  // Calls body(rows, first column) for rows [row, row + count) of some columns: all at once, or by way of tiles. At most
+  // kChain rows.
+  template <class Body>
+  void each_strip(std::int64_t row, std::int64_t count, Columns columns, bool writes,
+                  Body&& body) const {
+    const auto start = [&](const ChannelTensor& tensor, std::int64_t column) {
+      const std::int64_t pixel = row * p_.pixels;
+      return tensor.at(pixel / split_.l, 0, pixel % split_.l) + column * call_.size;
+    };
+    const auto stride = [&](const ChannelTensor& tensor) {
+      return tensor.pixel_stride() * p_.pixels * call_.size;
+    };
+    const ChannelTensor &dy = call_.dy, &x = call_.x, &dx = call_.dx;
+    const bool has_dx = writes && dx.has_pixels(dense_);
+    if (dy.has_pixels(dense_) && x.has_pixels(dense_) && writes == has_dx) {
+      const std::int64_t begin = columns.begin;
+      const Rows rows{start(dy, begin),
+                      start(x, begin),
+                      writes ? start(dx, begin) : nullptr,
+                      stride(dy),
+                      stride(x),
+                      stride(dx),
+                      count,
+                      columns.end - begin};
+      return writes && call_.streams ? stream_rows(rows, begin, body) : body(rows, begin);
+    }
+    alignas(64) char tiles[2][kChain * kTileColumns * 4];
+    const std::int64_t pitch = kTileColumns * call_.size;
+    for (std::int64_t begin = columns.begin; begin < columns.end; begin += kTileColumns) {
+      const std::int64_t part = std::min(kTileColumns, columns.end - begin);
+      const auto tile_of = [&](char* data) {
+        return ChannelTensor::Tile{data, pitch, row, count, p_.pixels, begin, part};
+      };
+      Rows rows{nullptr, nullptr, tiles[0], pitch, pitch, pitch, count, part};
+      const auto bring = [&](const ChannelTensor& tensor, char* tile, const void*& data,
+                             std::int64_t& data_stride) {
+        if (tensor.has_pixels(dense_)) {
+          data = start(tensor, begin);
+          data_stride = stride(tensor);
+        } else {
+          tensor.pack_pixels(tile_of(tile));
+          data = tile;
+        }
+      };
+      bring(dy, tiles[0], rows.g, rows.g_stride);
+      bring(x, tiles[1], rows.x, rows.x_stride);
+      body(rows, begin);
+      if (!writes) continue;
+      if (!has_dx) {
+        dx.unpack_pixels(tile_of(tiles[0]));
+        continue;
+      }
+      for (std::int64_t r = 0; r < count; ++r) {
+        char* to = start(dx, begin) + r * stride(dx);
+        const auto bytes = static_cast<std::size_t>(part * call_.size);
+        call_.streams ? call_.fast.stream(tiles[0] + r * pitch, to, bytes)
+                      : static_cast<void>(std::memcpy(to, tiles[0] + r * pitch, bytes));
+      }
+    }
+  }
+
+  const ChannelCall& call_;
+  const ChannelSplit& split_;
+  const PixelRows p_;
+  const bool dense_;
+};
+
+}  // namespace
+
+void run_pixels(const ChannelCall& call) { PixelWalk(call).run(); }
+
+}  // namespace normgrad

@@ -1,0 +1,238 @@
+// The walk by planes, for row-major data: a row is (some of) a plane (n, channel).
+#include <algorithm>
+
+#include "kernels/cache.h"
+#include "kernels/pairwise.h"
+#include "kernels/parallel_for.h"
+#include "ops/channel_call.h"
+#include "ops/segment.h"
+
+namespace normgrad {
+namespace {
+
+using kernels::ChannelMaps;
+using kernels::Kernels;
+using kernels::kTotals;
+using kernels::Order;
+using kernels::Rows;
+
+// Channels whose short planes go together, and how many bytes of them before the next n: every jump costs.
+constexpr std::int64_t kMostTogether = 32, kBytesTogether = 16384;
+// With fewer channels, threads share the chunks of all.
+constexpr std::int64_t kFewChannels = 32;
+// A tile: what a kernel cannot walk is packed, what goes past the cache is written there first.
+constexpr std::int64_t kTileBytes = 2048;
+
+// Channels [begin, begin + count) that go together, and their maps as kernels read them.
+class Group {
+ public:
+  Group(const ChannelCall& call, std::int64_t first, std::int64_t channels)
+      : begin(first), count(channels), call_(call) {}
+  // As space.maps has them now.
+  void prepare() { call_.fast.prepare_planes(maps(0), count); }
+  ChannelMaps maps(std::int64_t first) {
+    return {call_.space.maps + begin, count, first, kMostTogether, numbers_, false};
+  }
+  const std::int64_t begin, count;
+
+ private:
+  const ChannelCall& call_;
+  alignas(64) float numbers_[kernels::kChannelMapRows * kMostTogether];
+};
+
+class PlaneWalk {
+ public:
+  explicit PlaneWalk(const ChannelCall& call)
+      : call_(call), split_(call.split), chunks_(split_.n_chunks * split_.l_chunks) {}
+
+  void run() const {
+    if (split_.channels < kFewChannels && chunks_ > 1) return run_few_channels();
+    const std::int64_t plane_bytes = std::max<std::int64_t>(1, split_.l * call_.size);
+    const std::int64_t together =
+        std::clamp(kBytesTogether / plane_bytes, std::int64_t{1}, kMostTogether);
+    kernels::parallel_for(ceil_div(split_.channels, together), call_.elements, [&](std::int64_t i) {
+      Group group(call_, i * together, std::min(together, split_.channels - i * together));
+      run_group(group);
+      if (call_.streams) kernels::stream_fence();
+    });
+  }
+
+ private:
+  // Some elements of the planes of neighbouring channels: [l, l + length) of one n.
+  struct Piece {
+    std::int64_t n, channel, count, l, length;
+  };
+
+  // Sums, maps and dx of a few channels, which are still in the cache from one to the next.
+  void run_group(Group& group) const {
+    const std::int64_t begin = group.begin, end = begin + group.count;
+    call_.begin_maps(begin, end);
+    group.prepare();
+    const bool* exact = call_.space.exact;
+    const bool both =
+        call_.dx_with_sums && std::none_of(exact + begin, exact + end, [](bool e) { return e; });
+    if (call_.wants_sums) {
+      for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+        chunk_sums(call_.fast, chunk, group, 0, group.count, both);
+      }
+      finish_sums(group);
+      call_.finish(begin, end);
+    }
+    if (!call_.wants_dx || both) return;
+    if (call_.wants_sums) group.prepare();
+    for (std::int64_t chunk = chunks_ - 1; chunk >= 0; --chunk) map_chunk(chunk, group);
+  }
+
+  // Threads share the chunks of all channels.
+  void run_few_channels() const {
+    const std::int64_t channels = split_.channels, tasks = chunks_ * channels;
+    Group all(call_, 0, channels);
+    call_.begin_maps(0, channels);
+    all.prepare();
+    if (call_.wants_sums) {
+      kernels::parallel_for(tasks, call_.elements, [&](std::int64_t task) {
+        chunk_sums(call_.fast, task / channels, all, task % channels, 1, false);
+      });
+      finish_sums(all);
+      call_.finish(0, channels);
+    }
+    if (!call_.wants_dx) return;
+    if (call_.wants_sums) all.prepare();
+    // Backwards: what was summed last is still near.
+    const auto map = [&](std::int64_t task) {
+      each_piece(split_, task / channels, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
+        map_piece({n, task % channels, 1, l, length}, all);
+      });
+      if (call_.streams) kernels::stream_fence();
+    };
+    kernels::parallel_for(tasks, call_.elements, map, Order::kBackwards);
+  }
+
+  // The sums over one chunk of channels [first, first + count) of the group; dx, too, if `both`.
+  void chunk_sums(const Kernels& k, std::int64_t chunk, Group& group, std::int64_t first,
+                  std::int64_t count, bool both) const {
+    double totals[kMostTogether][kTotals];
+    std::fill_n(&totals[0][0], count * kTotals, 0.0);
+    const std::int64_t channel = group.begin + first;
+    each_piece(split_, chunk, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
+      const Piece piece{n, channel, count, l, length};
+      each_row(piece, false, [&](const Rows& rows, std::int64_t c) {
+        k.plane_sums(rows, group.maps(c - group.begin), totals[c - channel]);
+      });
+      if (both) map_piece(piece, group);
+    });
+    for (std::int64_t i = 0; i < count; ++i) {
+      double* to = call_.space.partials + ((channel + i) * chunks_ + chunk) * 2;
+      to[0] = kernels::fold_totals(totals[i]);
+      to[1] = kernels::fold_totals(totals[i] + 8);
+    }
+  }
+  GradientSums folded_chunks(std::int64_t c) const {
+    const double* parts = call_.space.partials + c * chunks_ * 2;
+    if (chunks_ == 1) return {parts[0], parts[1]};
+    kernels::Pairwise<2> sums;
+    for (std::int64_t i = 0; i < chunks_; ++i) sums.add({parts[2 * i], parts[2 * i + 1]});
+    const auto all = sums.finish();
+    return {all[0], all[1]};
+  }
+  // Sums of channels whose chunks are there; those that f32 does not have, again.
+  void finish_sums(Group& group) const {
+    for (std::int64_t i = 0; i < group.count; ++i) {
+      const std::int64_t c = group.begin + i;
+      call_.space.sums[c] = folded_chunks(c);
+      if (call_.fast.exact || !call_.sums_are_bad(c)) continue;
+      for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+        chunk_sums(call_.exact, chunk, group, i, 1, false);
+      }
+      call_.space.sums[c] = folded_chunks(c);
+      // In inference dx does not depend on the sums, and neither does who computes it.
+      if (call_.form == kernels::Form::kGX) call_.space.exact[c] = true;
+    }
+  }
+
+  void map_chunk(std::int64_t chunk, Group& group) const {
+    each_piece(split_, chunk, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
+      map_piece({n, group.begin, group.count, l, length}, group);
+    });
+  }
+  // Neighbours of one arithmetic together.
+  void map_piece(const Piece& all, Group& group) const {
+    const bool* exact = call_.space.exact;
+    const std::int64_t end = all.channel + all.count;
+    for (std::int64_t c = all.channel; c < end;) {
+      Piece piece = all;
+      piece.channel = c;
+      piece.count = std::find(exact + c, exact + end, !exact[c]) - (exact + c);
+      const Kernels& k = exact[c] ? call_.exact : call_.fast;
+      each_row(piece, true, [&](const Rows& rows, std::int64_t first) {
+        k.map_planes(call_.form, rows, group.maps(first - group.begin));
+      });
+      c += piece.count;
+    }
+  }
+
+  // Calls body(rows, first channel) for the rows of a piece: all at once, or by way of tiles.
+  template <class Body>
+  void each_row(const Piece& p, bool writes, Body&& body) const {
+    const ChannelTensor &dy = call_.dy, &x = call_.x, &dx = call_.dx;
+    if (!dy.has_planes() || !x.has_planes() || (writes && !dx.has_planes())) {
+      return each_packed(p, writes, body);
+    }
+    const auto rows_at = [&](std::int64_t c, std::int64_t l) {
+      return Rows{
+          dy.at(p.n, c, l),          x.at(p.n, c, l),          writes ? dx.at(p.n, c, l) : nullptr,
+          dy.channel_stride_bytes(), x.channel_stride_bytes(), dx.channel_stride_bytes(),
+          p.channel + p.count - c,   p.l + p.length - l};
+    };
+    if (!writes || !call_.streams) return body(rows_at(p.channel, p.l), p.channel);
+    alignas(64) char tile[kTileBytes];
+    const std::int64_t size = call_.size, row_bytes = p.length * size;
+    // Planes that lie side by side go past the cache together.
+    const bool side_by_side = dx.channel_stride_bytes() == row_bytes;
+    const std::int64_t together =
+        side_by_side ? std::max(kTileBytes / row_bytes, std::int64_t{1}) : 1;
+    for (std::int64_t c = p.channel; c < p.channel + p.count; c += together) {
+      for (std::int64_t l = p.l; l < p.l + p.length; l += kTileBytes / size) {
+        Rows rows = rows_at(c, l);
+        char* to = static_cast<char*>(rows.out);
+        rows.out = tile;
+        rows.out_stride = row_bytes;
+        rows.rows = std::min(rows.rows, together);
+        rows.columns = std::min(rows.columns, kTileBytes / size);
+        body(rows, c);
+        call_.fast.stream(tile, to, static_cast<std::size_t>(rows.rows * rows.columns * size));
+      }
+    }
+  }
+  // Plane by plane and tile by tile.
+  template <class Body>
+  void each_packed(const Piece& p, bool writes, Body&& body) const {
+    alignas(64) char tiles[3][kTileBytes];
+    const std::int64_t most = kTileBytes / call_.size;
+    for (std::int64_t c = p.channel; c < p.channel + p.count; ++c) {
+      for (std::int64_t l = p.l; l < p.l + p.length; l += most) {
+        const std::int64_t count = std::min(most, p.l + p.length - l);
+        const auto source = [&](const ChannelTensor& tensor, char* tile) -> const void* {
+          if (tensor.has_planes()) return tensor.at(p.n, c, l);
+          tensor.pack_plane(p.n, c, l, count, tile);
+          return tile;
+        };
+        const bool direct = writes && call_.dx.has_planes();
+        body(Rows{source(call_.dy, tiles[0]), source(call_.x, tiles[1]),
+                  direct ? call_.dx.at(p.n, c, l) : tiles[2], 0, 0, 0, 1, count},
+             c);
+        if (writes && !direct) call_.dx.unpack_plane(p.n, c, l, count, tiles[2]);
+      }
+    }
+  }
+
+  const ChannelCall& call_;
+  const ChannelSplit& split_;
+  const std::int64_t chunks_;
+};
+
+}  // namespace
+
+void run_planes(const ChannelCall& call) { PlaneWalk(call).run(); }
+
+}  // namespace normgrad
