@@ -20,40 +20,25 @@ NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 inline bool is_worth_streaming(std::int64_t bytes) { return bytes > last_level_cache_bytes() / 2; }
 inline bool is_far_away(std::int64_t bytes) { return bytes > last_level_cache_bytes() / 4; }
 
-// Whether to fetch ahead by instructions in a problem of so many elements. Where the cache holds it they only cost: one
-// thread, Zen 3, f32: LayerNorm backward 2048x1024 1.73 -> 1.50 ns an element without them, BatchNorm channels-last
-// 32x256x14x14 1.75 -> 1.44; beyond it, BatchNorm channels-last 16x32x16x28x28 2.05 -> 1.76 with them. By elements, as if
-// three of f32 filled three quarters of it: 16-bit data, on which less is computed per byte, gain from less on (LayerNorm
-// 4096x1024 0.87 -> 0.79).
+// The forward passes' own rule, by elements: where the cache holds them, fetching only costs.
 inline bool is_worth_fetching(std::int64_t elements) {
   return elements > last_level_cache_bytes() / 16;
 }
 
-// prefetch() starts to bring a cache line into L2, where it is kept until its turn comes, prefetch_soon() into L1, for
-// the next lines of work; prefetch_to_write() is for one that will be written. By name: g++ drops __builtin_prefetch in an
+// prefetch() starts to bring a cache line into L2, where it is kept until its turn comes; prefetch_to_write() is for one that will be written. By name: g++ drops __builtin_prefetch in an
 // inline function, and falls back to reading for the last unless it may assume the instruction, which does nothing where
 // a processor lacks it.
 #if defined(__x86_64__)
 inline void prefetch(const void* address) {
   __asm__ volatile("prefetcht1 %0" : : "m"(*static_cast<const char*>(address)));
 }
-inline void prefetch_soon(const void* address) {
-  __asm__ volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
-}
 inline void prefetch_to_write(const void* address) {
   __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
 }
 #else
 inline void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
-inline void prefetch_soon(const void* address) { __builtin_prefetch(address, 0, 3); }
 inline void prefetch_to_write(const void* address) { __builtin_prefetch(address, 1, 2); }
 #endif
-// An address that may lie outside of every array: to fetch from, not to read.
-template <typename T>
-inline const void* beyond(const T* from, std::int64_t elements) {
-  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) +
-                                       static_cast<std::uintptr_t>(elements) * sizeof(T));
-}
 
 }  // namespace normgrad::kernels
 

@@ -26,8 +26,15 @@ NORMGRAD_INLINE void add_rows(const Rows& m, std::int64_t first_row, std::int64_
   mean += chains.begin;
   rest += chains.begin;
   double *sum_g = chains.sum_g + chains.begin, *sum_gx = chains.sum_gx + chains.begin;
+  const bool far = m.g_ahead != 0 || m.x_ahead != 0;
   for_row<A>(columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
     const std::int64_t at = column + unit * kUnit<A>;
+    if (far) {
+      NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
+        fetch<A>(g[r], at, m.g_ahead);
+        fetch<A>(x[r], at, m.x_ahead);
+      }
+    }
     const std::int64_t lanes[2] = {column + first_vector<A, T>(unit) * kWidth<A>,
                                    column + second_vector<A, T>(unit) * kWidth<A>};
     Vec<A> g_chain[2] = {}, gx_chain[2] = {};

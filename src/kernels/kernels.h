@@ -23,9 +23,15 @@ struct Rows {
   std::int64_t rows, columns;
   // To be fetched while these are mapped: what lies so many bytes behind; 0: nothing.
   std::int64_t g_ahead = 0, x_ahead = 0;
-  // Whether row_gradients stores past the cache: rows of out begin with a cache line.
+  // Whether out is stored past the cache, if fills_lines (below) and begin_lines().
   bool past_cache = false;
 };
+
+// Whether rows of out begin with a cache line.
+inline bool begin_lines(const Rows& rows) {
+  const auto strides = static_cast<std::uintptr_t>(rows.rows > 1 ? rows.out_stride : 0);
+  return (reinterpret_cast<std::uintptr_t>(rows.out) | strides) % 64 == 0;
+}
 
 // Whether f32 has a coefficient with room for the products it takes part in; else exact kernels do its row or channel. Sizes
 // of numbers are in the order of their bits.
@@ -146,7 +152,7 @@ struct Kernels {
   // Copies past the cache; end with stream_fence().
   void (*stream)(const void* from, void* to, std::size_t bytes);
   bool exact;
-  // Whether row_gradients can store past the cache: it fills whole lines.
+  // Whether row_gradients and the maps of channels can store past the cache: they fill whole lines.
   bool fills_lines;
 };
 

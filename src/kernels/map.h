@@ -17,6 +17,8 @@ void map_rows_of(const Rows& m, const float* w, const RowMap* map) {
       Vec<A> gs[2], xs[2];
       load_unit(g + at, part, gs[0], gs[1]);
       load_unit(x + at, part, xs[0], xs[1]);
+      fetch<A>(g, at, m.g_ahead);
+      fetch<A>(x, at, m.x_ahead);
       NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
         const int v = i == 0 ? first_vector<A, T>(unit) : second_vector<A, T>(unit);
         gs[i] = gs[i] * load<A>(w + column + v * kWidth<A>);
@@ -42,6 +44,7 @@ NORMGRAD_INLINE void map_columns_of(const Rows& m, const ChannelMaps& map, std::
     out[r] = row<T>(m.out, m.out_stride, first_row + r);
   }
   const A *mean = map_row<A>(map, kMean), *rest = map_row<A>(map, kRest);
+  const bool near = m.g_ahead == 0 && m.x_ahead == 0 && !m.past_cache;
   const A *as = map_row<A>(map, kA), *bs = map_row<A>(map, kB), *cs = map_row<A>(map, kC);
   for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
     const std::int64_t at = column + unit * kUnit<A>;
@@ -65,8 +68,15 @@ NORMGRAD_INLINE void map_columns_of(const Rows& m, const ChannelMaps& map, std::
         }
       }
     }
-    NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r)
+    NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
+      if (near) {
         store_unit(gs[r][0], gs[r][1], out[r] + at, part);
+      } else {
+        fetch<A>(g[r], at, m.g_ahead);
+        fetch<A>(x[r], at, m.x_ahead);
+        store_far(gs[r][0], gs[r][1], out[r] + at, part, m.past_cache);
+      }
+    }
   });
 }
 

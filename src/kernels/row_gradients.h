@@ -29,7 +29,7 @@ NORMGRAD_INLINE void row_gradients_of(const Rows& m, const float* w, const RowMa
     Vec<A> a, b, c, r;
   };
   const Row rows[2] = {Row(map[first_row]), Row(map[first_row + kRows - 1])};
-  const bool near = m.g_ahead == 0 && !m.past_cache;
+  const bool near = m.g_ahead == 0 && m.x_ahead == 0 && !m.past_cache;
   for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
     const std::int64_t at = column + unit * kUnit<A>;
     Vec<A> gs[kRows][2], xs[kRows][2];
@@ -67,17 +67,9 @@ NORMGRAD_INLINE void row_gradients_of(const Rows& m, const float* w, const RowMa
       return;
     }
     NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
-      if (m.g_ahead != 0) {
-        fetch<A>(g[r] + at, m.g_ahead);
-        fetch<A>(x[r] + at, m.x_ahead);
-      }
-      if constexpr (kFillsLines<A, T> && std::is_same_v<decltype(part), Whole>) {
-        if (m.past_cache) {
-          stream_unit(gs[r][0], gs[r][1], out[r] + at);
-          continue;
-        }
-      }
-      store_unit(gs[r][0], gs[r][1], out[r] + at, part);
+      fetch<A>(g[r], at, m.g_ahead);
+      fetch<A>(x[r], at, m.x_ahead);
+      store_far(gs[r][0], gs[r][1], out[r] + at, part, m.past_cache);
     }
   });
 }

@@ -25,18 +25,31 @@ NORMGRAD_INLINE T* row(void* data, std::int64_t stride, std::int64_t r) {
   return reinterpret_cast<T*>(static_cast<char*>(data) + r * stride);
 }
 
-// Starts to bring into the second cache what lies `ahead` of a unit; every line once. By name: kernels/cache.h says why.
+// Starts to bring into the second cache what lies `ahead` of a unit of a row, every line with the unit that it begins with.
+// By name: kernels/cache.h says why.
 template <class A, class T>
-NORMGRAD_INLINE void fetch(const T* from, std::int64_t ahead) {
-  const auto at = reinterpret_cast<std::uintptr_t>(from) + static_cast<std::uintptr_t>(ahead);
-  constexpr std::uintptr_t kBytes = kUnit<A> * sizeof(T);
-  NORMGRAD_UNROLL for (std::uintptr_t line = 0; line < kBytes; line += 64) {
+NORMGRAD_INLINE void fetch(const T* row, std::int64_t unit_at, std::int64_t ahead) {
+  constexpr std::int64_t kBytes = kUnit<A> * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t begin = unit_at * static_cast<std::int64_t>(sizeof(T));
+  if (ahead == 0 || (kBytes < 64 && begin % 64 != 0)) return;
+  const auto at =
+      reinterpret_cast<std::uintptr_t>(row) + static_cast<std::uintptr_t>(begin + ahead);
+  NORMGRAD_UNROLL for (std::int64_t line = 0; line < kBytes; line += 64) {
 #if defined(__x86_64__)
-    __asm__ volatile("prefetcht1 (%0)" : : "r"(at + line));
+    __asm__ volatile("prefetcht1 (%0)" : : "r"(at + static_cast<std::uintptr_t>(line)));
 #else
-    __builtin_prefetch(reinterpret_cast<const void*>(at + line), 0, 2);
+    __builtin_prefetch(reinterpret_cast<const void*>(at + static_cast<std::uintptr_t>(line)), 0, 2);
 #endif
   }
+}
+
+// Stores a unit, past the cache if that is asked for and the unit fills whole lines.
+template <class T, class Part>
+NORMGRAD_INLINE void store_far(Vec<float> a, Vec<float> b, T* to, Part part, bool past_cache) {
+  if constexpr (kFillsLines<float, T> && std::is_same_v<Part, Whole>) {
+    if (past_cache) return stream_unit(a, b, to);
+  }
+  store_unit(a, b, to, part);
 }
 
 // A coefficient, rounded to the arithmetic; a NaN loses its payload (see rounded() in vectors.h).

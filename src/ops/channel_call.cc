@@ -96,6 +96,7 @@ ChannelCall::ChannelCall(const PlanBody& plan, const ChannelRoles& roles, double
                    data[roles.dx] != data[roles.x]),
       streams(wants_dx && data[roles.dx] != data[roles.dy] && data[roles.dx] != data[roles.x] &&
               kernels::is_worth_streaming(3 * elements * size)),
+      is_far(kernels::is_far_away((wants_dx ? 3 : 2) * elements * size)),
       form(plan.training ? kernels::Form::kGX : kernels::Form::kG),
       dy(split, roles.dy, data[roles.dy], size),
       x(split, roles.x, data[roles.x], size),

@@ -62,6 +62,7 @@ class ChannelCall {
   // dx needs no sums, and writing it leaves them what they need.
   const bool dx_with_sums;
   const bool streams;  // dx goes past the cache
+  const bool is_far;   // the data are not near, and are fetched
   const kernels::Form form;
   const ChannelTensor dy, x, dx;
 

@@ -35,20 +35,17 @@ class PixelWalk {
       : call_(call), split_(call.split), p_(call.split), dense_(p_.pixels > 1) {}
 
   void run() const {
-    const Columns columns{0, p_.columns}, channels{0, split_.channels};
-    call_.begin_maps(channels.begin, channels.end);
-    const bool both = call_.dx_with_sums && !any_exact(channels);
+    call_.begin_maps(0, split_.channels);
+    const bool both = call_.dx_with_sums && !any_exact();
     if (call_.wants_sums) {
-      walk(columns, {call_.fast, true, both}, Order::kForwards);
-      finish_sums(columns);
-      if (!call_.fast.exact) take_again(columns);
-      call_.finish(channels.begin, channels.end);
+      walk({call_.fast, true, both}, Order::kForwards);
+      finish_sums();
+      if (!call_.fast.exact) take_again();
+      call_.finish(0, split_.channels);
     }
     if (!call_.wants_dx || both) return;
-    // Backwards: what was summed last is still near.
-    each_run(columns, [&](Columns run, bool exact) {
-      walk(run, {exact ? call_.exact : call_.fast, false, true}, Order::kBackwards);
-    });
+    // Backwards: what was summed last is still near. Channels lie side by side: one that must be exact takes all along.
+    walk({any_exact() ? call_.exact : call_.fast, false, true}, Order::kBackwards);
   }
 
  private:
@@ -58,66 +55,34 @@ class PixelWalk {
     bool sums, map;
   };
 
-  Columns channels_of(Columns columns) const {
-    return dense_ ? Columns{0, split_.channels} : columns;
-  }
-
-  // Channels that share vectors share their arithmetic: 32 neighbours, or all if a row is several pixels.
-  template <class Body>
-  void each_shared(Columns columns, Body&& body) const {
-    if (dense_) return body(columns);
-    for (std::int64_t c = columns.begin; c < columns.end; c += kStepColumns) {
-      body(Columns{c, std::min(columns.end, c + kStepColumns)});
-    }
-  }
-  bool any_exact(Columns channels) const {
+  bool any_exact() const {
     const bool* exact = call_.space.exact;
-    return std::find(exact + channels.begin, exact + channels.end, true) != exact + channels.end;
-  }
-  // Calls body(columns, exact) for neighbours of one arithmetic, as many as possible together.
-  template <class Body>
-  void each_run(Columns columns, Body&& body) const {
-    Columns run{columns.begin, columns.begin};
-    bool exact = false;
-    each_shared(columns, [&](Columns group) {
-      const bool exact_group = any_exact(channels_of(group));
-      if (exact_group != exact && run.begin < run.end) body(run, exact);
-      if (exact_group != exact) run.begin = group.begin;
-      run.end = group.end;
-      exact = exact_group;
-    });
-    body(run, exact);
+    return std::find(exact, exact + split_.channels, true) != exact + split_.channels;
   }
   // Sums that f32 does not have.
-  void take_again(Columns columns) const {
-    each_shared(columns, [&](Columns group) {
-      const Columns channels = channels_of(group);
-      bool bad = false;
-      for (std::int64_t c = channels.begin; c < channels.end; ++c) bad |= call_.sums_are_bad(c);
-      if (!bad) return;
-      walk(group, {call_.exact, true, false}, Order::kForwards);
-      finish_sums(group);
-      // In inference dx does not depend on the sums, and neither does who computes it.
-      if (call_.form == kernels::Form::kG) return;
-      std::fill(call_.space.exact + channels.begin, call_.space.exact + channels.end, true);
-    });
+  void take_again() const {
+    bool bad = false;
+    for (std::int64_t c = 0; c < split_.channels; ++c) bad |= call_.sums_are_bad(c);
+    if (!bad) return;
+    walk({call_.exact, true, false}, Order::kForwards);
+    finish_sums();
+    // In inference dx does not depend on the sums, and neither does who computes it.
+    if (call_.form == kernels::Form::kGX) std::fill_n(call_.space.exact, split_.channels, true);
   }
   // From the sums of blocks to those of channels.
-  void finish_sums(Columns columns) const {
-    const std::int64_t end = kernels::padded(columns.end), pitch = p_.pitch;
+  void finish_sums() const {
+    const std::int64_t pitch = p_.pitch;
     double *g = call_.space.partials, *gx = g + pitch;
-    const std::int64_t parts = ceil_div(end - columns.begin, kFoldColumns);
-    kernels::parallel_for(parts, p_.blocks * 2 * (end - columns.begin), [&](std::int64_t i) {
-      const std::int64_t first = columns.begin + i * kFoldColumns;
-      const std::int64_t last = std::min(end, first + kFoldColumns);
+    const std::int64_t parts = ceil_div(pitch, kFoldColumns);
+    kernels::parallel_for(parts, p_.blocks * 2 * pitch, [&](std::int64_t i) {
+      const std::int64_t first = i * kFoldColumns, last = std::min(pitch, first + kFoldColumns);
       for (double* sums : {g, gx}) fold_rows(call_.fast, sums, p_.blocks, 2 * pitch, first, last);
     });
     if (dense_) {
       fold_pixels(g);
       fold_pixels(gx);
     }
-    const Columns channels = channels_of(columns);
-    for (std::int64_t c = channels.begin; c < channels.end; ++c) {
+    for (std::int64_t c = 0; c < split_.channels; ++c) {
       const std::int64_t lane = dense_ ? c : kernels::lane_of(call_.dtype, c);
       call_.space.sums[c] = {g[lane], gx[lane]};
     }
@@ -138,19 +103,14 @@ class PixelWalk {
     }
   }
 
-  // All rows of some columns, with maps as they are now.
-  void walk(Columns columns, const Work& work, Order order) const {
+  // All rows, with maps as they are now.
+  void walk(const Work& work, Order order) const {
     ChannelMaps maps{call_.space.maps, split_.channels, 0, p_.pitch, call_.space.columns, false};
-    work.k.prepare_columns(maps, columns.begin, dense_ ? p_.pitch : columns.end);
+    work.k.prepare_columns(maps, 0, dense_ ? p_.pitch : p_.columns);
     const auto walk_one = [&](std::int64_t block) {
-      if (work.sums) {
-        double* sums = call_.space.partials + block * 2 * p_.pitch + columns.begin;
-        const std::int64_t count = kernels::padded(columns.end) - columns.begin;
-        call_.fast.clear(sums, count);
-        call_.fast.clear(sums + p_.pitch, count);
-      }
-      for (std::int64_t begin = columns.begin; begin < columns.end; begin += kNearColumns) {
-        const Columns near{begin, std::min(columns.end, begin + kNearColumns)};
+      if (work.sums) call_.fast.clear(call_.space.partials + block * 2 * p_.pitch, 2 * p_.pitch);
+      for (std::int64_t begin = 0; begin < p_.columns; begin += kNearColumns) {
+        const Columns near{begin, std::min(p_.columns, begin + kNearColumns)};
         walk_block(block, near, work, maps);
       }
       if (work.map && call_.streams) kernels::stream_fence();
@@ -163,16 +123,18 @@ class PixelWalk {
     const auto group = [&](std::int64_t row, std::int64_t count, Columns part) {
       ChannelMaps here = maps;
       if (work.sums) {
-        each_strip(row, count, part, false, [&](const Rows& rows, std::int64_t first) {
-          here.first = first;
-          work.k.column_sums(rows, here, sums + first, sums + p_.pitch + first);
-        });
+        each_strip(row, count, part, false, call_.is_far,
+                   [&](const Rows& rows, std::int64_t first) {
+                     here.first = first;
+                     work.k.column_sums(rows, here, sums + first, sums + p_.pitch + first);
+                   });
       }
       if (work.map) {
-        each_strip(row, count, part, true, [&](const Rows& rows, std::int64_t first) {
-          here.first = first;
-          work.k.map_columns(call_.form, rows, here);
-        });
+        each_strip(row, count, part, true, call_.is_far && !work.sums,
+                   [&](const Rows& rows, std::int64_t first) {
+                     here.first = first;
+                     work.k.map_columns(call_.form, rows, here);
+                   });
       }
     };
     const std::int64_t end = std::min(p_.rows, (block + 1) * p_.block_rows);
@@ -198,7 +160,7 @@ class PixelWalk {
   // Calls body(rows, first column) for rows [row, row + count) of some columns: all at once, or by way of tiles. At most
   // kChain rows.
   template <class Body>
-  void each_strip(std::int64_t row, std::int64_t count, Columns columns, bool writes,
+  void each_strip(std::int64_t row, std::int64_t count, Columns columns, bool writes, bool fetches,
                   Body&& body) const {
     const auto start = [&](const ChannelTensor& tensor, std::int64_t column) {
       const std::int64_t pixel = row * p_.pixels;
@@ -211,15 +173,22 @@ class PixelWalk {
     const bool has_dx = writes && dx.has_pixels(dense_);
     if (dy.has_pixels(dense_) && x.has_pixels(dense_) && writes == has_dx) {
       const std::int64_t begin = columns.begin;
-      const Rows rows{start(dy, begin),
-                      start(x, begin),
-                      writes ? start(dx, begin) : nullptr,
-                      stride(dy),
-                      stride(x),
-                      stride(dx),
-                      count,
-                      columns.end - begin};
-      return writes && call_.streams ? stream_rows(rows, begin, body) : body(rows, begin);
+      Rows rows{start(dy, begin),
+                start(x, begin),
+                writes ? start(dx, begin) : nullptr,
+                stride(dy),
+                stride(x),
+                stride(dx),
+                count,
+                columns.end - begin};
+      rows.past_cache =
+          writes && call_.streams && call_.fast.fills_lines && kernels::begin_lines(rows);
+      if (fetches) {  // the next 8 rows: what a processor sees of these are many short streams
+        rows.g_ahead = kChain * rows.g_stride;
+        rows.x_ahead = kChain * rows.x_stride;
+      }
+      return writes && call_.streams && !rows.past_cache ? stream_rows(rows, begin, body)
+                                                         : body(rows, begin);
     }
     alignas(64) char tiles[2][kChain * kTileColumns * 4];
     const std::int64_t pitch = kTileColumns * call_.size;

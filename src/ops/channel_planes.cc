@@ -68,9 +68,7 @@ class PlaneWalk {
     const std::int64_t begin = group.begin, end = begin + group.count;
     call_.begin_maps(begin, end);
     group.prepare();
-    const bool* exact = call_.space.exact;
-    const bool both =
-        call_.dx_with_sums && std::none_of(exact + begin, exact + end, [](bool e) { return e; });
+    const bool both = writes_with_sums(group);
     if (call_.wants_sums) {
       for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
         chunk_sums(call_.fast, chunk, group, 0, group.count, both);
@@ -83,20 +81,27 @@ class PlaneWalk {
     for (std::int64_t chunk = chunks_ - 1; chunk >= 0; --chunk) map_chunk(chunk, group);
   }
 
+  bool writes_with_sums(const Group& group) const {
+    const bool* exact = call_.space.exact + group.begin;
+    return call_.dx_with_sums && std::find(exact, exact + group.count, true) == exact + group.count;
+  }
+
   // Threads share the chunks of all channels.
   void run_few_channels() const {
     const std::int64_t channels = split_.channels, tasks = chunks_ * channels;
     Group all(call_, 0, channels);
     call_.begin_maps(0, channels);
     all.prepare();
+    const bool both = writes_with_sums(all);
     if (call_.wants_sums) {
       kernels::parallel_for(tasks, call_.elements, [&](std::int64_t task) {
-        chunk_sums(call_.fast, task / channels, all, task % channels, 1, false);
+        chunk_sums(call_.fast, task / channels, all, task % channels, 1, both);
+        if (both && call_.streams) kernels::stream_fence();
       });
       finish_sums(all);
       call_.finish(0, channels);
     }
-    if (!call_.wants_dx) return;
+    if (!call_.wants_dx || both) return;
     if (call_.wants_sums) all.prepare();
     // Backwards: what was summed last is still near.
     const auto map = [&](std::int64_t task) {
@@ -178,13 +183,22 @@ class PlaneWalk {
     if (!dy.has_planes() || !x.has_planes() || (writes && !dx.has_planes())) {
       return each_packed(p, writes, body);
     }
+    // The same channels of the next n, while nothing else has brought them near.
+    const bool fetches = call_.is_far && p.n + 1 < split_.n && (!writes || !call_.wants_sums);
     const auto rows_at = [&](std::int64_t c, std::int64_t l) {
-      return Rows{
+      Rows rows{
           dy.at(p.n, c, l),          x.at(p.n, c, l),          writes ? dx.at(p.n, c, l) : nullptr,
           dy.channel_stride_bytes(), x.channel_stride_bytes(), dx.channel_stride_bytes(),
           p.channel + p.count - c,   p.l + p.length - l};
+      if (fetches) {
+        rows.g_ahead = dy.n_stride_bytes();
+        rows.x_ahead = x.n_stride_bytes();
+      }
+      return rows;
     };
-    if (!writes || !call_.streams) return body(rows_at(p.channel, p.l), p.channel);
+    Rows all = rows_at(p.channel, p.l);
+    all.past_cache = writes && call_.streams && call_.fast.fills_lines && kernels::begin_lines(all);
+    if (!writes || !call_.streams || all.past_cache) return body(all, p.channel);
     alignas(64) char tile[kTileBytes];
     const std::int64_t size = call_.size, row_bytes = p.length * size;
     // Planes that lie side by side go past the cache together.

@@ -31,6 +31,7 @@ class ChannelTensor {
   }
   std::int64_t pixel_stride() const { return split_.l > 1 ? l_strides_[0] : n_stride_; }
   std::int64_t channel_stride_bytes() const { return channel_stride_ * size_; }
+  std::int64_t n_stride_bytes() const { return n_stride_ * size_; }
 
   char* at(std::int64_t n, std::int64_t channel, std::int64_t l) const {
     return data_ + (pixel_offset(n, l) + channel * channel_stride_) * size_;

@@ -160,7 +160,7 @@ Status check_sizes(const Operator& op, PlanBody& body) {
   if (op.walk != Walk::kRows) return Status::kOk;
   const Tensor& data = body.tensor(op.data);
   const std::int64_t columns = data.shape[data.rank - 1];
-  // With 64 f64 column sums the workspace is about 1 KiB per column.
+  // With 64 blocks of column sums the workspace is about 2 KiB per column.
   if ((Checked(columns) * 2048).ok()) return Status::kOk;
   return fail(Status::kBadShape, "%s has %lld columns: more than memory can hold", data.name,
               static_cast<long long>(columns));

@@ -1,5 +1,5 @@
-// Where there is no Highway, every kernel is the plain one. Said here and not in the kernels' files, so that their plain
-// objects are the same with and without Highway, and ccache has those of one build for the other.
+// Without Highway every kernel of the forward passes is the plain one. A file of its own says so, because the plain objects
+// are then the same in both builds, and ccache has those of one for the other.
 #include "ops/forward.h"
 
 namespace normgrad {

@@ -8,6 +8,10 @@
 namespace normgrad {
 
 Status make_body(const Problem& problem, PlanBody& body) {
+  if (static_cast<int>(problem.op) >= kOps) {
+    return fail(Status::kBadParam, "op is %d, but there are %d operators",
+                static_cast<int>(problem.op), kOps);
+  }
   const Operator& op = operator_of(problem.op);
   body.op = &op;
   body.channel_axis = problem.channel_axis;

@@ -296,9 +296,8 @@ class RowBackward {
   // Rows that the same kernels do, by ranges of columns where something is to be done with each range.
   void emit_rows(const Kernels& k, const Rows& rows, const RowMap* maps, Columns columns,
                  const Chains& chains) const {
-    const auto lines = reinterpret_cast<std::uintptr_t>(rows.out) |
-                       static_cast<std::uintptr_t>(rows.rows > 1 ? rows.out_stride : 0);
-    const bool past_cache = streams_ && k.fills_lines && chains.dw != nullptr && lines % 64 == 0;
+    const bool past_cache =
+        streams_ && k.fills_lines && chains.dw != nullptr && kernels::begin_lines(rows);
     const bool in_tile = (streams_ && !past_cache) || !writes_;
     const bool in_ranges = in_tile || rows.rows * row_bytes_ > kNearBytes;
     const std::int64_t range = in_ranges ? kRange : columns.count();

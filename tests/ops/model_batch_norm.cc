@@ -25,18 +25,11 @@ double rstd_of(const ChannelWalk& in) {
   return in.parameter(kRstd, 1);
 }
 
-// In the walk by pixels channels lie side by side: one that must be exact takes its 32 neighbours along, or all others if
-// several pixels make a row.
+// In the walk by pixels channels lie side by side: one that must be exact takes all others along.
 void share(const Problem& p, std::vector<Channel>& channels, bool Channel::*flag) {
-  if (!walks_pixels(p)) return;
-  const ChannelWalk in{p, 0};
-  const std::size_t pixels = in.count_n * in.count_l, count = channels.size();
-  const std::size_t together = pixels_in_a_row(count, pixels) > 1 ? count : 32;
-  for (const Range range : parts_of(count, std::max<std::size_t>(1, together))) {
-    bool any = false;
-    for (std::size_t c = range.begin; c < range.end; ++c) any |= channels[c].*flag;
-    for (std::size_t c = range.begin; c < range.end; ++c) channels[c].*flag = any;
-  }
+  const auto is_set = [&](const Channel& channel) { return channel.*flag; };
+  if (!walks_pixels(p) || std::none_of(channels.begin(), channels.end(), is_set)) return;
+  for (Channel& channel : channels) channel.*flag = true;
 }
 
 void compute_sums(const Problem& p, Arithmetic arithmetic, std::vector<Channel>& channels) {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -115,6 +116,7 @@ TEST(Stack, OfAGradientIsAtMost32KiB) {
       for (const Format data : {Format::kF32, Format::kBF16, Format::kF16}) {
         for (const Case& of : cases()) {
           Problem problem = example(of.form, data, of.shape);
+          problem.value[kDy][7] = NAN;  // exact kernels do that row or channel
           expect_small(stack, problem);
           if (!is_batch_norm(of.form) || of.shape.size() == 2) continue;
           problem.tensor[kX] = channels_last(data, of.shape, problem.channel_axis);  // dy is packed

@@ -35,6 +35,8 @@ int check_channels_of(const Arguments& arguments, const Operand& operand) {
       check_channels(to_tensor(operand), to_tensor(arguments.data()), arguments.channel_axis()));
 }
 
+static_assert(kMaxSlots >= kMostOperands);
+
 void set_slots(aclOpExecutor& executor, const Arguments& arguments) {
   executor.op = arguments.spec().name;
   for (const Operand& operand : arguments) {

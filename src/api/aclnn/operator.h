@@ -36,6 +36,7 @@ template <const Spec& kSpec, class CheckAndPlan, class... Tensors>
 int phase_one(const char* name, std::uint64_t* workspace_size, aclOpExecutor** executor_ptr,
               CheckAndPlan&& check_and_plan, const Tensors*... tensors) {
   static_assert(sizeof...(tensors) == kSpec.rows.size());
+  static_assert(sizeof...(tensors) <= kMostOperands);
   return aclnn_entry(name, [&] {
     if (workspace_size == nullptr) return refuse_null_pointer("workspaceSize");
     if (executor_ptr == nullptr) return refuse_null_pointer("executor");
