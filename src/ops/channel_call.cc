@@ -164,28 +164,24 @@ void ChannelCall::begin_maps(std::int64_t begin, std::int64_t end) const {
   if (wants_dx && !(plan_.training && wants_sums)) set_maps(begin, end);
 }
 
-void ChannelCall::finish(std::int64_t begin, std::int64_t end) const {
-  if (wants_dx && plan_.training) set_maps(begin, end);
-  store_sums(begin, end);
-}
-
 void ChannelCall::set_maps(std::int64_t begin, std::int64_t end) const {
   each_batch(begin, end, [&](std::int64_t first, std::int64_t last) {
     Batch weights;
     numbers(roles_.w, first, last, 1, weights);
     for (std::int64_t c = first; c < last; ++c) {
       const double mean = space.maps[c].mean, r = space.r[c], w = weights[c - first];
-      const RowMap map = plan_.training ? training_map(space.sums[c], mean, r, w, count_)
-                                        : inference_map(mean, r, w);
-      space.exact[c] |= !in_range(map) || !in_range(r);
-      space.maps[c] = map;
+      RowMap& map = space.maps[c];
+      map = plan_.training ? training_map(space.sums[c], mean, r, w, count_)
+                           : inference_map(mean, r, w);
+      space.exact[c] |= !map.round(r);
     }
   });
 }
 
 bool ChannelCall::sums_are_bad(std::int64_t channel) const {
   const GradientSums& sums = space.sums[channel];
-  return !std::isfinite(sums.dy) || !std::isfinite(sums.dy_xmu) || !in_range(space.r[channel]);
+  return !std::isfinite(sums.dy) || !std::isfinite(sums.dy_xmu) ||
+         !kernels::in_range(space.r[channel]);
 }
 
 void ChannelCall::store_sums(std::int64_t begin, std::int64_t end) const {

@@ -246,7 +246,7 @@ class RowBackward {
       }
     }
     recipe_.finish(sums, rows.rows, static_cast<double>(split_.columns), maps);
-    for (std::int64_t r = 0; r < rows.rows; ++r) exact[r] |= !maps[r].round();
+    for (std::int64_t r = 0; r < rows.rows; ++r) exact[r] |= !maps[r].round(maps[r].r);
   }
 
   // ---- dx and column terms ----
@@ -360,6 +360,9 @@ class RowBackward {
     const Columns all{0, split_.columns};
     const std::int64_t end = std::min(split_.rows, (block + 1) * split_.block_rows);
     bool open = false;
+    RowMap maps[kChain];
+    RowSums sums[kChain];
+    bool exact[kChain];
     for (std::int64_t row = block * split_.block_rows, count; row < end; row += count) {
       const std::int64_t group_end = std::min(end, row / kChain * kChain + kChain);
       count = even_rows(row, std::min(together_, group_end - row));
@@ -369,9 +372,6 @@ class RowBackward {
             count * rows.g_stride;  // while these are mapped: the next sums then find them near
         rows.x_ahead = count * rows.x_stride;
       }
-      RowMap maps[kChain];
-      RowSums sums[kChain];
-      bool exact[kChain];
       begin_maps(row, count, maps);
       row_sums(kernels_, rows, maps, sums);
       finish_maps(rows, sums, maps, exact);
