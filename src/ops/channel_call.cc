@@ -82,7 +82,7 @@ ChannelCall::ChannelCall(const PlanBody& plan, const ChannelRoles& roles, double
       size(size_of(dtype)),
       fast(kernels::kernels_for(dtype, plan.arithmetic)),
       exact(kernels::kernels_for(dtype, Arithmetic::kExact)),
-      elements(split.n * split.channels * split.l),
+      elements(split.l * split.n * split.channels),  // no product is larger than the last, or 0
       wants_dx(plan.argument[roles.dx].tensor.present()),
       wants_sums([&] {
         if (roles.given_sum_dy != kNoArgument) return false;
@@ -173,7 +173,8 @@ void ChannelCall::set_maps(std::int64_t begin, std::int64_t end) const {
       RowMap& map = space.maps[c];
       map = plan_.training ? training_map(space.sums[c], mean, r, w, count_)
                            : inference_map(mean, r, w);
-      space.exact[c] |= !map.round(r);
+      const bool has_mean = !plan_.training || std::abs(mean) <= 1e30;  // in two parts of f32
+      space.exact[c] |= !map.round(r) || !has_mean;
     }
   });
 }

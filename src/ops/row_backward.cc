@@ -236,17 +236,27 @@ class RowBackward {
   }
   // From the sums of the kernels that run. exact: who must do a row.
   void finish_maps(const Rows& rows, RowSums* sums, RowMap* maps, bool* exact) const {
+    const auto columns = static_cast<double>(split_.columns);
+    const auto sum_exactly = [&](std::int64_t r) {
+      row_sums(exact_, part_of(rows, r, 1, {0, split_.columns}), maps + r, sums + r);
+    };
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       exact[r] = kernels_.exact || !f32_has(sums[r]);
       if (kernels_.exact) continue;
       if (exact[r]) {
-        row_sums(exact_, part_of(rows, r, 1, {0, split_.columns}), maps + r, sums + r);
+        sum_exactly(r);
       } else if (recipe_.terms == Terms::kWg) {
         sums[r].second *= maps[r].r;  // fast kernels sum x_mu, not x_n
       }
     }
-    recipe_.finish(sums, rows.rows, static_cast<double>(split_.columns), maps);
-    for (std::int64_t r = 0; r < rows.rows; ++r) exact[r] |= !maps[r].round(maps[r].r);
+    recipe_.finish(sums, rows.rows, columns, maps);
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      if (maps[r].round(maps[r].r) || exact[r]) continue;
+      // Products that such a factor belongs to may be lost in the sums, too.
+      exact[r] = true;
+      sum_exactly(r);
+      recipe_.finish(sums + r, 1, columns, maps + r);
+    }
   }
 
   // ---- dx and column terms ----
