@@ -39,6 +39,7 @@ namespace normgrad::NORMGRAD_TARGET {
 
 using kernels::BFloat;
 using kernels::Half;
+using kernels::Two;
 
 inline constexpr int kStep = 32;
 
@@ -367,19 +368,26 @@ NORMGRAD_INLINE Shorts4 narrowed(Vec<float> v, Half) {
 // a*b + c with one rounding, for processors that do not have it. f64 has the product exactly; s is its sum with c, e what
 // rounding left of it. Rounding s to odd (the neighbour towards e, if e is not 0 and s ends in an even bit) makes the
 // second rounding, to f32, that of the whole. Comparisons with a NaN are false: then s is NaN or infinite as it is.
-NORMGRAD_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) {
-  typedef double Four __attribute__((vector_size(32)));
-  typedef std::int64_t Integers __attribute__((vector_size(32)));
-  const Four p = __builtin_convertvector(a, Four) * __builtin_convertvector(b, Four);
-  const Four z = __builtin_convertvector(c, Four);
-  const Four s = p + z;
-  const Four p_part = s - z, z_part = s - p_part;
-  const Four e = (p - p_part) + (z - z_part);
+// Two at a time: of vectors wider than the processor's g++ compares every element by itself.
+typedef float Pair __attribute__((vector_size(8)));
+NORMGRAD_INLINE Pair multiply_add_pair(Pair a, Pair b, Pair c) {
+  typedef std::int64_t Integers __attribute__((vector_size(16)));
+  const Two p = __builtin_convertvector(a, Two) * __builtin_convertvector(b, Two);
+  const Two z = __builtin_convertvector(c, Two);
+  const Two s = p + z;
+  const Two p_part = s - z, z_part = s - p_part;
+  const Two e = (p - p_part) + (z - z_part);
   const Integers bits = (Integers)s;
-  const Integers towards = (e > 0.0) == (s > 0.0) ? Integers{} + 1 : Integers{} - 1;
+  const Integers away = (e > 0.0) ^ (s > 0.0);  // -1 or 0
   const Integers inexact = (e > 0.0) | (e < 0.0);
-  const Integers odd = bits + (inexact & ((bits & 1) - 1) & towards);
-  return __builtin_convertvector((Four)odd, Vec<float>);
+  const Integers odd = bits + (inexact & ((bits & 1) - 1) & (away + away + 1));
+  return __builtin_convertvector((Two)odd, Pair);
+}
+[[gnu::noinline]] inline Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) {
+  const auto low = [](Vec<float> v) { return __builtin_shufflevector(v, v, 0, 1); };
+  const auto high = [](Vec<float> v) { return __builtin_shufflevector(v, v, 2, 3); };
+  return __builtin_shufflevector(multiply_add_pair(low(a), low(b), low(c)),
+                                 multiply_add_pair(high(a), high(b), high(c)), 0, 1, 2, 3);
 }
 #endif
 
