@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, ModelBits, testing::ValuesIn(ways()),
 void expect_model_bits(const Problem& p) {
   SCOPED_TRACE(title(p));
   for (const Arithmetic arithmetic : kArithmetics) {
-    if (arithmetic == Arithmetic::kExact && !is_backward(p.op)) continue;
+    if (arithmetic == Arithmetic::kExact && !has_two_arithmetics(p.op)) continue;
     const Outputs expected = run_model(p, arithmetic);
     for (const std::int64_t cache_bytes : {4096, 0}) {
       const OtherCache cache(cache_bytes);
@@ -163,7 +163,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, ModelBitsOf,
                          testing::Values(Form::kLayerNormOfXHat, Form::kLayerNormOfX,
                                          Form::kRmsNorm, Form::kRmsNormOfRstd,
                                          Form::kBatchNormTraining, Form::kBatchNormInference,
-                                         Form::kBatchNormSums, Form::kElemtBackward),
+                                         Form::kBatchNormSums, Form::kElemtBackward,
+                                         Form::kLayerNormForward, Form::kRmsNormForward),
                          [](const auto& param_info) { return name(param_info.param); });
 
 // Rows whose squares f32 loses, among rows whose squares it keeps.

@@ -1,0 +1,99 @@
+// The first two moments of rows. Their mean is found in two steps, so that nothing cancels: a pivot near it, then the sums
+// around that pivot.
+#include "kernels/target.h"
+
+namespace normgrad::NORMGRAD_TARGET {
+
+using kernels::About;
+using kernels::Moments;
+
+// 1 where a unit has an element, 0 where it has none.
+template <class A, class T>
+NORMGRAD_INLINE void presence(First part, Vec<A> (&here)[2]) {
+  constexpr T kOne = [] {
+    if constexpr (std::is_same_v<T, float>) return 1.0f;
+    if constexpr (std::is_same_v<T, Half>) return Half{0x3C00};
+    if constexpr (std::is_same_v<T, BFloat>) return BFloat{0x3F80};
+  }();
+  T ones[kUnit<A>];
+  for (T& one : ones) one = kOne;
+  load_unit(ones, part, here[0], here[1]);
+}
+
+// Adds a row to the eight lanes of its two sums: of x, of x - pivot and its square, or of the square of x.
+enum class Sums { kX, kAroundPivot, kSquares };
+template <class A, class T, Sums kSums>
+void add_row(const T* x, std::int64_t columns, Vec<A> pivot, double* totals) {
+  for (std::int64_t left = columns; left > 0; left -= kChain * kStep) {
+    Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
+    const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
+      const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
+      Vec<A> xs[2], here[2];
+      load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
+      constexpr bool kIsPart = kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
+      if constexpr (kIsPart) presence<A, T>(part, here);
+      NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
+        const int v = vectors[i];
+        if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
+        if constexpr (kSums == Sums::kSquares) second[v] = multiply_add(xs[i], xs[i], second[v]);
+        if constexpr (kSums != Sums::kAroundPivot) continue;
+        Vec<A> off = pivot - xs[i];  // and not x - pivot: x is then read by the subtraction
+        if constexpr (kIsPart) off = off * here[i];
+        first[v] = first[v] - off;
+        second[v] = multiply_add(off, off, second[v]);
+      }
+    };
+    if (left >= kChain * kStep) {
+      for_chain<A>(add);
+    } else {
+      for_row<A>(left, add);
+    }
+    if constexpr (kSums != Sums::kSquares) fold_lanes(first, totals);
+    if constexpr (kSums != Sums::kX) fold_lanes(second, totals + 8);
+    x += kChain * kStep;
+  }
+}
+
+template <class A, class T>
+NORMGRAD_INLINE A pivot_of(const T* x, std::int64_t columns) {
+  double totals[kTotals] = {};
+  add_row<A, T, Sums::kX>(x, columns, Vec<A>{}, totals);
+  return plain_number<A>(kernels::fold_totals(totals) / static_cast<double>(columns));
+}
+template <class A, class T>
+NORMGRAD_INLINE Moments around(A pivot, const T* x, std::int64_t columns) {
+  double totals[kTotals] = {};
+  add_row<A, T, Sums::kAroundPivot>(x, columns, all<A>(pivot), totals);
+  return {static_cast<double>(pivot), kernels::fold_totals(totals),
+          kernels::fold_totals(totals + 8)};
+}
+
+// The mean of 64 columns is nearly always near enough to that of all: then a row is read once less.
+inline constexpr std::int64_t kSample = 64;
+template <class A, class T>
+void moments_about_mean(const Rows& m, Moments* moments) {
+  const std::int64_t sample = m.columns < kSample ? m.columns : kSample;
+  // All rows' pivots first: none waits for another's.
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    moments[r].pivot = static_cast<double>(pivot_of<A>(row<T>(m.x, m.x_stride, r), sample));
+  }
+  const auto n = static_cast<double>(m.columns);
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    const T* x = row<T>(m.x, m.x_stride, r);
+    moments[r] = around<A>(static_cast<A>(moments[r].pivot), x, m.columns);
+    if (!kernels::is_far(moments[r], n) || sample == m.columns) continue;
+    moments[r] = around<A>(pivot_of<A>(x, m.columns), x, m.columns);
+  }
+}
+
+template <class A, class T>
+void moments(About about, const Rows& m, Moments* moments) {
+  if (about == About::kMean) return moments_about_mean<A, T>(m, moments);
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    double totals[kTotals] = {};
+    add_row<A, T, Sums::kSquares>(row<T>(m.x, m.x_stride, r), m.columns, Vec<A>{}, totals);
+    moments[r] = {0, 0, kernels::fold_totals(totals + 8)};
+  }
+}
+
+}  // namespace normgrad::NORMGRAD_TARGET
