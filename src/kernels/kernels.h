@@ -100,12 +100,12 @@ inline __attribute__((always_inline)) bool is_far(const Moments& m, double n) {
 
 // What is constant along a row of  out = x_n*w + b  with  x_n = (x - mean)*r;  mean + rest has more digits than one number.
 struct RowScale {
-  double mean = 0, rest = 0, r = 1;
+  double mean, rest, r;
 
   // Fast kernels compute x_n = (x - mean)*r + shift with the mean in f32, and in shift what that leaves of it.
   struct Rounded {
     float mean, shift, r;
-  } rounded = {};
+  } rounded;
   void round() {
     rounded.mean = static_cast<float>(mean);
     rounded.shift = static_cast<float>(-((mean - static_cast<double>(rounded.mean)) + rest) * r);

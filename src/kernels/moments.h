@@ -20,10 +20,14 @@ NORMGRAD_INLINE void presence(First part, Vec<A> (&here)[2]) {
   load_unit(ones, part, here[0], here[1]);
 }
 
-// Adds a row to the eight lanes of its two sums: of x, of x - pivot and its square, or of the square of x.
+// A row's two sums: of x, of x - pivot and its square, or of the square of x.
+struct Two {
+  double first, second;
+};
 enum class Sums { kX, kAroundPivot, kSquares };
 template <class A, class T, Sums kSums>
-void add_row(const T* x, std::int64_t columns, Vec<A> pivot, double* totals) {
+Two sums_of(const T* x, std::int64_t columns, Vec<A> pivot) {
+  double totals[kTotals] = {};
   for (std::int64_t left = columns; left > 0; left -= kChain * kStep) {
     Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
     const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
@@ -52,20 +56,20 @@ void add_row(const T* x, std::int64_t columns, Vec<A> pivot, double* totals) {
     if constexpr (kSums != Sums::kX) fold_lanes(second, totals + 8);
     x += kChain * kStep;
   }
+  return {kernels::fold_totals(totals), kernels::fold_totals(totals + 8)};
 }
 
 template <class A, class T>
 NORMGRAD_INLINE A pivot_of(const T* x, std::int64_t columns) {
-  double totals[kTotals] = {};
-  add_row<A, T, Sums::kX>(x, columns, Vec<A>{}, totals);
-  return plain_number<A>(kernels::fold_totals(totals) / static_cast<double>(columns));
+  const double sum = sums_of<A, T, Sums::kX>(x, columns, Vec<A>{}).first;
+  return plain_number<A>(sum / static_cast<double>(columns));
 }
 template <class A, class T>
-NORMGRAD_INLINE Moments around(A pivot, const T* x, std::int64_t columns) {
-  double totals[kTotals] = {};
-  add_row<A, T, Sums::kAroundPivot>(x, columns, all<A>(pivot), totals);
-  return {static_cast<double>(pivot), kernels::fold_totals(totals),
-          kernels::fold_totals(totals + 8)};
+NORMGRAD_INLINE void set_moments(A pivot, const T* x, std::int64_t columns, Moments& to) {
+  const Two sums = sums_of<A, T, Sums::kAroundPivot>(x, columns, all<A>(pivot));
+  to.pivot = static_cast<double>(pivot);
+  to.sum = sums.first;
+  to.squares = sums.second;
 }
 
 // The mean of 64 columns is nearly always near enough to that of all: then a row is read once less.
@@ -80,9 +84,9 @@ void moments_about_mean(const Rows& m, Moments* moments) {
   const auto n = static_cast<double>(m.columns);
   for (std::int64_t r = 0; r < m.rows; ++r) {
     const T* x = row<T>(m.x, m.x_stride, r);
-    moments[r] = around<A>(static_cast<A>(moments[r].pivot), x, m.columns);
+    set_moments(static_cast<A>(moments[r].pivot), x, m.columns, moments[r]);
     if (!kernels::is_far(moments[r], n) || sample == m.columns) continue;
-    moments[r] = around<A>(pivot_of<A>(x, m.columns), x, m.columns);
+    set_moments(pivot_of<A>(x, m.columns), x, m.columns, moments[r]);
   }
 }
 
@@ -90,9 +94,9 @@ template <class A, class T>
 void moments(About about, const Rows& m, Moments* moments) {
   if (about == About::kMean) return moments_about_mean<A, T>(m, moments);
   for (std::int64_t r = 0; r < m.rows; ++r) {
-    double totals[kTotals] = {};
-    add_row<A, T, Sums::kSquares>(row<T>(m.x, m.x_stride, r), m.columns, Vec<A>{}, totals);
-    moments[r] = {0, 0, kernels::fold_totals(totals + 8)};
+    const T* x = row<T>(m.x, m.x_stride, r);
+    moments[r].pivot = moments[r].sum = 0;
+    moments[r].squares = sums_of<A, T, Sums::kSquares>(x, m.columns, Vec<A>{}).second;
   }
 }
 

@@ -31,11 +31,13 @@ constexpr RowForwardRoles kForwardRoles{};
 // With d = sum(x - pivot)/n, however near the pivot is:
 //   mean = pivot + d,   var = sum((x - pivot)^2)/n - d^2
 // It is so near that the difference loses nothing (kernels::is_far). Where it is 0, rounding may leave less; a NaN stays.
-kernels::RowScale normalize(const kernels::Moments& m, double n, double eps) {
-  const double d = m.sum / n, mean = m.pivot + d, var = m.squares / n - d * d;
-  return {.mean = mean, .rest = (m.pivot - mean) + d, .r = rstd_of(var < 0 ? 0 : var, eps)};
+void normalize(const kernels::Moments& m, double n, double eps, kernels::RowScale& scale) {
+  const double d = m.sum / n, var = m.squares / n - d * d;
+  scale.mean = m.pivot + d;
+  scale.rest = (m.pivot - scale.mean) + d;
+  scale.r = rstd_of(var < 0 ? 0 : var, eps);
 }
-constexpr RowForwardRecipe kForward{kernels::About::kMean, normalize};
+constexpr RowForwardRecipe kForward = row_forward_recipe<kernels::About::kMean, normalize>;
 
 Status prepare_forward(PlanBody& plan) { return plan_row_forward(plan, kForwardRoles); }
 

@@ -27,10 +27,11 @@ constexpr Rule kForwardRules[] = {
 
 constexpr RowForwardRoles kForwardRoles{.mean = kAbsent, .b = kAbsent};
 
-kernels::RowScale normalize(const kernels::Moments& m, double n, double eps) {
-  return {.r = rstd_of(m.squares / n, eps)};
+void normalize(const kernels::Moments& m, double n, double eps, kernels::RowScale& scale) {
+  scale.mean = scale.rest = 0;
+  scale.r = rstd_of(m.squares / n, eps);
 }
-constexpr RowForwardRecipe kForward{kernels::About::kZero, normalize};
+constexpr RowForwardRecipe kForward = row_forward_recipe<kernels::About::kZero, normalize>;
 
 Status prepare_forward(PlanBody& plan) { return plan_row_forward(plan, kForwardRoles); }
 

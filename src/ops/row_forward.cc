@@ -119,21 +119,19 @@ class RowForward {
       });
     }
   }
-  RowScale finish(const Moments& moments) const {
-    return recipe_.finish(moments, static_cast<double>(split_.columns), plan_.eps);
+  void finish(const Moments* moments, std::int64_t rows, RowScale* scales) const {
+    recipe_.finish(moments, rows, static_cast<double>(split_.columns), plan_.eps, scales);
+    for (std::int64_t r = 0; r < rows; ++r) scales[r].round();
   }
-  // From the moments of the kernels that run. Returns whether the exact ones must do the row: if var + eps is not within
-  // 2^-100 and 2^120, f32 may have lost squares, or, if it is not finite, sums.
-  bool finish(std::int64_t row, const Moments& moments, RowScale& scale) const {
-    scale = finish(moments);
+  // If var + eps is not within 2^-100 and 2^120, f32 may have lost squares, or, if it is not finite, sums.
+  static bool f32_has(const RowScale& scale) { return scale.r >= 0x1p-60 && scale.r <= 0x1p50; }
+  // Whether exact kernels must do a row. In fast arithmetic its moments are taken again.
+  bool is_exact(std::int64_t row, RowScale& scale) const {
     if (kernels_.exact) return true;
-    if (scale.r >= 0x1p-60 && scale.r <= 0x1p50) {
-      scale.round();
-      return false;
-    }
+    if (f32_has(scale)) return false;
     Moments exact;
-    this->moments(exact_, rows_at(row, 1), &exact);
-    scale = finish(exact);
+    moments(exact_, rows_at(row, 1), &exact);
+    finish(&exact, 1, &scale);
     return true;
   }
   void store_statistics(std::int64_t row, std::int64_t count, const RowScale* scales) const {
@@ -150,6 +148,7 @@ class RowForward {
     k.normalize(rows, space_.w + column, space_.b == nullptr ? nullptr : space_.b + column, scales);
   }
   void emit(const Kernels& k, Rows& rows, const RowScale* scales, std::int64_t column) const {
+    if (!writes_) return;
     rows.past_cache = streams_ && k.fills_lines && kernels::begin_lines(rows);
     if (!streams_ || rows.past_cache) return normalize(k, rows, scales, column);
     for (std::int64_t begin = 0; begin < rows.columns; begin += kRange) {
@@ -158,6 +157,14 @@ class RowForward {
                               [&](const Rows& some, std::int64_t first) {
                                 normalize(k, some, scales + first, column + begin);
                               });
+    }
+  }
+
+  // Each by the kernels that it asks for.
+  [[gnu::noinline]] void emit_each(std::int64_t row, const Rows& rows, RowScale* scales) const {
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      Rows one = arguments_.one_of(rows, r);
+      emit(is_exact(row + r, scales[r]) ? exact_ : kernels_, one, scales + r, 0);
     }
   }
 
@@ -171,19 +178,18 @@ class RowForward {
       Rows rows = rows_at(row, count);
       Moments of[kGroup];
       RowScale scales[kGroup];
-      bool exact[kGroup];
       moments(kernels_, rows, of);
-      for (std::int64_t r = 0; r < count; ++r) {
-        exact[r] = finish(row + r, of[r], scales[r]);
-      }
+      finish(of, count, scales);
       // While these are mapped: the next moments then find them near.
       if (fetches && row + 2 * count <= end && arguments_.even_rows(row, 2 * count) == 2 * count) {
         rows.x_ahead = count * rows.x_stride;
       }
-      for (std::int64_t r = 0, same; writes_ && r < count; r += same) {
-        for (same = 1; r + same < count && exact[r + same] == exact[r];) ++same;
-        Rows some = arguments_.part_of(rows, r, same, {0, split_.columns});
-        emit(exact[r] ? exact_ : kernels_, some, scales + r, 0);
+      bool fast = !kernels_.exact;
+      for (std::int64_t r = 0; r < count; ++r) fast &= f32_has(scales[r]);
+      if (fast) {
+        emit(kernels_, rows, scales, 0);
+      } else {
+        emit_each(row, rows, scales);
       }
       store_statistics(row, count, scales);
     }
@@ -198,13 +204,14 @@ class RowForward {
       kernels::parallel_for(blocks, split_.columns, [&](std::int64_t block) {
         block_moments(kernels_, rows, block, space_.blocks + block);
       });
+      const Moments of = fold([&](std::int64_t block) { return space_.blocks[block]; });
       RowScale scale;
-      const bool exact =
-          finish(row, fold([&](std::int64_t block) { return space_.blocks[block]; }), scale);
+      finish(&of, 1, &scale);
+      const Kernels& k = is_exact(row, scale) ? exact_ : kernels_;
       kernels::parallel_for(writes_ ? blocks : 0, split_.columns, [&](std::int64_t block) {
         const Columns columns = block_of(block);
         Rows some = arguments_.part_of(rows, 0, 1, columns);
-        emit(exact ? exact_ : kernels_, some, &scale, columns.begin);
+        emit(k, some, &scale, columns.begin);
         if (streams_) kernels::stream_fence();
       });
       store_statistics(row, 1, &scale);
