@@ -8,16 +8,22 @@ using kernels::About;
 using kernels::Moments;
 
 // 1 where a unit has an element, 0 where it has none.
+template <class T>
+struct Ones {
+  constexpr Ones() : one() {
+    for (T& value : one) {
+      if constexpr (std::is_same_v<T, float>) value = 1;
+      if constexpr (std::is_same_v<T, Half>) value = {0x3C00};
+      if constexpr (std::is_same_v<T, BFloat>) value = {0x3F80};
+    }
+  }
+  T one[kUnit<float>];
+};
+template <class T>
+inline constexpr Ones<T> kOnes;
 template <class A, class T>
 NORMGRAD_INLINE void presence(First part, Vec<A> (&here)[2]) {
-  constexpr T kOne = [] {
-    if constexpr (std::is_same_v<T, float>) return 1.0f;
-    if constexpr (std::is_same_v<T, Half>) return Half{0x3C00};
-    if constexpr (std::is_same_v<T, BFloat>) return BFloat{0x3F80};
-  }();
-  T ones[kUnit<A>];
-  for (T& one : ones) one = kOne;
-  load_unit(ones, part, here[0], here[1]);
+  load_unit(kOnes<T>.one, part, here[0], here[1]);
 }
 
 // A row's two sums: of x, of x - pivot and its square, or of the square of x.
