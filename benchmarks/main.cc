@@ -47,7 +47,6 @@ std::vector<Entry> chosen(const Options& options) {
   try {
     const std::regex pattern(options.filter);
     for (const Entry& entry : all_entries(set)) {
-      if (options.bars && !has_bar(entry)) continue;
       if (std::regex_search(entry.name(), pattern)) entries.push_back(entry);
     }
   } catch (const std::regex_error&) {
@@ -149,10 +148,7 @@ int bench_main(int argc, char** argv) {
   const std::vector<Row> rows = run(entries, options);
   options.scaling ? print_scaling(rows) : print_table(rows);
   if (!options.json.empty()) write_json(rows, options.command, options.json);
-  // The bars are set for 2 threads, and decide if all of them were run or they were asked for.
-  const bool decide = options.bars || (options.filter.empty() && !options.scaling);
-  if (!decide || options.threads != std::vector<int>{2}) return 0;
-  return print_bars(rows) == 0 ? 0 : 1;
+  return 0;
 }
 
 }  // namespace

@@ -9,11 +9,10 @@ namespace bench {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: normgrad_bench [--threads n] [--filter regex] [--bars | --scaling] [--json file] "
+    "usage: normgrad_bench [--threads n] [--filter regex] [--scaling] [--json file] "
     "[--rounds n] [--list]\n"
     "  --threads n     threads of ours and of the limit (2)\n"
     "  --filter regex  only workloads whose name, as --list shows it, matches somewhere\n"
-    "  --bars          only workloads that a bar is set for\n"
     "  --scaling       instead of the workloads, the cost per element from 10^4 to 10^8 elements,\n"
     "                  with one thread and with n\n"
     "  --json file     also write the rows there\n"
@@ -50,7 +49,6 @@ Options parse(int argc, char** argv) {
       std::exit(0);
     }
     if (bool* flag = option == "--list"       ? &options.list
-                     : option == "--bars"     ? &options.bars
                      : option == "--scaling"  ? &options.scaling
                      : option == "--realtime" ? &options.realtime
                                               : nullptr) {
@@ -75,9 +73,7 @@ Options parse(int argc, char** argv) {
       usage_error("unknown option: " + option);
     }
   }
-  if (options.bars && options.scaling) usage_error("--scaling has no bars");
-  if (options.counted_calls > 0 && (options.bars || options.scaling))
-    usage_error("--counted stands alone");
+  if (options.counted_calls > 0 && options.scaling) usage_error("--counted stands alone");
   options.threads = options.scaling && threads > 1 ? std::vector{1, threads} : std::vector{threads};
   const int usual = options.scaling ? static_cast<int>(Rounds::kLeast) : 15;
   options.rounds = rounds > 0 ? rounds : usual;

@@ -13,7 +13,7 @@ struct Options {
   int counted_calls = 0;  // instead of measuring, if not 0
   std::string filter, json;
   std::string command;  // as typed, but for what does not change a row: the path, --json
-  bool list = false, bars = false, scaling = false, realtime = false;
+  bool list = false, scaling = false, realtime = false;
 };
 
 // Ends the program if they make no sense.

@@ -1,4 +1,4 @@
-// What a run prints: one row per workload, the bars that speed is held to, and the same as JSON:
+// What a run prints: one row per workload, and the same as JSON, which benchmarks/bars.py holds to bars:
 //
 //   {"machine": {"cpu": "AMD EPYC", "cores": 2,
 //                "caches": [{"level": 1, "type": "Data", "bytes": 32768}, ...]},
@@ -43,12 +43,6 @@ struct Row {
 
 void print_table(const std::vector<Row>& rows);
 void print_scaling(const std::vector<Row>& rows);  // cost per element
-
-// Is some speed asked of it?
-bool has_bar(const Entry& entry);
-
-// Prints which rows reach what is asked of them. Returns how many do not.
-std::size_t print_bars(const std::vector<Row>& rows);
 
 void write_json(const std::vector<Row>& rows, const std::string& command, const std::string& path);
 

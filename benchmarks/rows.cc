@@ -37,7 +37,7 @@ std::vector<Rows> all_rows(Set set) {
   if (set == Set::kCounted) return {Rows({256}, 768, Layout::kRowMajor)};
   const std::vector<std::int64_t> shapes[] = {{8192, 768}, {4096, 1024}, {2048, 4096},
                                               {512, 8192}, {65536, 64},  {64, 65536},
-                                              {16, 768},   {4097, 1000}};
+                                              {16, 768},   {64, 768},    {4097, 1000}};
   for (const auto& s : shapes) all.push_back({{s[0]}, s[1], Layout::kRowMajor});
   all.push_back({{8192}, 768, Layout::kPadded});
   all.push_back({{2048}, 4096, Layout::kPadded});

@@ -1,4 +1,4 @@
-// Process-wide settings. They change how fast a result comes, never a bit of it.
+// Process-wide settings. The arithmetic decides about the bits of a result; the others only about its speed.
 #ifndef NORMGRAD_SETTINGS_H
 #define NORMGRAD_SETTINGS_H
 
@@ -15,7 +15,7 @@ enum class Isa { kPlain, kBaseline, kSse4, kAvx2, kAvx512 };
 NORMGRAD_API Isa set_isa(Isa highest);
 NORMGRAD_API Isa isa();
 
-// How results are computed (docs/architecture.md). fast, the default: f32 with fused multiply-add, short chains into
+// How gradients are computed (docs/architecture.md). fast, the default: f32 with fused multiply-add, short chains into
 // f64. exact: f64 for every data type, one rounding at the store; plain C++ on any instruction set, at no promised speed.
 // A plan keeps the arithmetic it was made with.
 enum class Arithmetic { kFast, kExact };

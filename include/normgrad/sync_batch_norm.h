@@ -46,6 +46,8 @@ struct SyncProblem : Problem {
   // The sums are gathered, and added here in the order of the ranks: the same bits wherever the ranks run and however their
   // engine arranges an all-reduce. Forward always does that.
   bool in_rank_order = false;
+
+  NORMGRAD_COMPARABLE(SyncProblem)
 };
 
 struct SyncBody;

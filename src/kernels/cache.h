@@ -25,9 +25,9 @@ inline bool is_worth_fetching(std::int64_t elements) {
   return elements > last_level_cache_bytes() / 16;
 }
 
-// prefetch() starts to bring a cache line into L2, where it is kept until its turn comes; prefetch_to_write() is for one that will be written. By name: g++ drops __builtin_prefetch in an
-// inline function, and falls back to reading for the last unless it may assume the instruction, which does nothing where
-// a processor lacks it.
+// prefetch() starts to bring a cache line into L2, where it is kept until its turn comes; prefetch_to_write() is for a line
+// that will be written. By name: g++ drops __builtin_prefetch in an inline function. Of prefetch_to_write it would make a
+// fetch for reading, for fear of a processor without the instruction, where it does nothing.
 #if defined(__x86_64__)
 inline void prefetch(const void* address) {
   __asm__ volatile("prefetcht1 %0" : : "m"(*static_cast<const char*>(address)));

@@ -10,9 +10,9 @@ template <class A>
 void prepare_channel(const RowMap& map, A* rows, std::int64_t pitch) {
   rows[kMean * pitch] = plain_number<A>(map.mean);
   rows[kRest * pitch] = plain_number<A>(rest_of<A>(map.mean));
-  rows[kA * pitch] = plain_number<A>(map.a());
-  rows[kB * pitch] = plain_number<A>(map.b());
-  rows[kC * pitch] = plain_number<A>(map.c());
+  rows[kA * pitch] = map.rounded.a;
+  rows[kB * pitch] = map.rounded.b;
+  rows[kC * pitch] = map.rounded.c;
 }
 template <class A>
 void prepare_planes(const ChannelMaps& maps, std::int64_t count) {

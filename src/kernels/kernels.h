@@ -5,7 +5,6 @@
 #ifndef NORMGRAD_KERNELS_KERNELS_H
 #define NORMGRAD_KERNELS_KERNELS_H
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,13 +32,17 @@ inline bool begin_lines(const Rows& rows) {
   return (reinterpret_cast<std::uintptr_t>(rows.out) | strides) % 64 == 0;
 }
 
-// Whether f32 has a coefficient with room for the products it takes part in; else exact kernels do its row or channel. Sizes
-// of numbers are in the order of their bits.
+// Whether f32 has a coefficient with room for the products it takes part in; else exact kernels do its row or channel.
 inline bool in_range(double value) {
-  constexpr auto kLeast = std::bit_cast<std::uint64_t>(1e-30),
-                 kMost = std::bit_cast<std::uint64_t>(1e30);
-  const std::uint64_t size = std::bit_cast<std::uint64_t>(value) & ~(std::uint64_t{1} << 63);
-  return (static_cast<int>(size == 0) | static_cast<int>(size - kLeast <= kMost - kLeast)) != 0;
+  const double size = value < 0 ? -value : value;
+  return size == 0 || (size >= 1e-30 && size <= 1e30);
+}
+// And of two at once, which are asked for every row. Not 0: it is.
+typedef double Two __attribute__((vector_size(16)));
+typedef std::int64_t TwoBits __attribute__((vector_size(16)));
+inline TwoBits are_in_range(Two values) {
+  const auto size = (Two)((TwoBits)values & ~(std::int64_t{1} << 63));
+  return ((size >= 1e-30) & (size <= 1e30)) | (size == 0.0);
 }
 
 // What is constant along a row, or down a column:
@@ -59,14 +62,14 @@ struct RowMap {
   struct Rounded {
     float a, b, c, r;
   } rounded = {};
-  // Rounds them. Returns whether all are in range.
-  bool round() {
-    const double all[4] = {a(), b(), c(), r};
-    rounded = {static_cast<float>(all[0]), static_cast<float>(all[1]), static_cast<float>(all[2]),
-               static_cast<float>(all[3])};
-    bool fits = true;
-    for (const double value : all) fits &= in_range(value);
-    return fits;
+  // Rounds them. Returns whether all are in range; `factor` is the r that they came from.
+  bool round(double factor) {
+    typedef float Pair __attribute__((vector_size(8)));
+    const Two ab = {a(), b()}, cr = {c(), factor};
+    const Pair first = __builtin_convertvector(ab, Pair), last = __builtin_convertvector(cr, Pair);
+    rounded = {first[0], first[1], last[0], last[1]};
+    const TwoBits fit = are_in_range(ab) & are_in_range(cr);
+    return (fit[0] & fit[1]) != 0;
   }
 };
 
@@ -75,10 +78,10 @@ struct RowMap {
 struct ChannelMaps {
   const RowMap* maps;
   std::int64_t channels;
-  std::int64_t first;  // by pixels: a multiple of 32
-  std::int64_t pitch;  // from row to row of `rows`
-  float* rows;         // kChannelMapRows rows
-  bool have_rest;      // by pixels
+  std::int64_t first;      // by pixels: a multiple of 32
+  std::int64_t pitch;      // from row to row of `rows`
+  float* rows;             // kChannelMapRows rows
+  bool have_rest = false;  // by pixels
 };
 inline constexpr int kChannelMapRows = 5;
 
@@ -120,8 +123,8 @@ enum class Form { kG, kGX };
 inline constexpr int kTotals = 16;
 // The eight lanes of a sum as one number.
 inline __attribute__((always_inline)) double fold_totals(const double* t) {
-  typedef double Two __attribute__((vector_size(16), aligned(8)));
-  const auto two = [t](int i) { return *reinterpret_cast<const Two*>(t + i); };
+  typedef double Unaligned __attribute__((vector_size(16), aligned(8)));
+  const auto two = [t](int i) -> Two { return *reinterpret_cast<const Unaligned*>(t + i); };
   const Two sums = (two(0) + two(4)) + (two(2) + two(6));
   return sums[0] + sums[1];
 }

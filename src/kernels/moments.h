@@ -27,12 +27,12 @@ NORMGRAD_INLINE void presence(First part, Vec<A> (&here)[2]) {
 }
 
 // A row's two sums: of x, of x - pivot and its square, or of the square of x.
-struct Two {
+struct BothSums {
   double first, second;
 };
 enum class Sums { kX, kAroundPivot, kSquares };
 template <class A, class T, Sums kSums>
-Two sums_of(const T* x, std::int64_t columns, Vec<A> pivot) {
+BothSums sums_of(const T* x, std::int64_t columns, Vec<A> pivot) {
   double totals[kTotals] = {};
   for (std::int64_t left = columns; left > 0; left -= kChain * kStep) {
     Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
@@ -72,7 +72,7 @@ NORMGRAD_INLINE A pivot_of(const T* x, std::int64_t columns) {
 }
 template <class A, class T>
 NORMGRAD_INLINE void set_moments(A pivot, const T* x, std::int64_t columns, Moments& to) {
-  const Two sums = sums_of<A, T, Sums::kAroundPivot>(x, columns, all<A>(pivot));
+  const BothSums sums = sums_of<A, T, Sums::kAroundPivot>(x, columns, all<A>(pivot));
   to.pivot = static_cast<double>(pivot);
   to.sum = sums.first;
   to.squares = sums.second;

@@ -82,7 +82,7 @@ ChannelCall::ChannelCall(const PlanBody& plan, const ChannelRoles& roles, double
       size(size_of(dtype)),
       fast(kernels::kernels_for(dtype, plan.arithmetic)),
       exact(kernels::kernels_for(dtype, Arithmetic::kExact)),
-      elements(split.n * split.channels * split.l),
+      elements(split.l * split.n * split.channels),  // no product is larger than the last, or 0
       wants_dx(plan.argument[roles.dx].tensor.present()),
       wants_sums([&] {
         if (roles.given_sum_dy != kNoArgument) return false;
@@ -164,28 +164,25 @@ void ChannelCall::begin_maps(std::int64_t begin, std::int64_t end) const {
   if (wants_dx && !(plan_.training && wants_sums)) set_maps(begin, end);
 }
 
-void ChannelCall::finish(std::int64_t begin, std::int64_t end) const {
-  if (wants_dx && plan_.training) set_maps(begin, end);
-  store_sums(begin, end);
-}
-
 void ChannelCall::set_maps(std::int64_t begin, std::int64_t end) const {
   each_batch(begin, end, [&](std::int64_t first, std::int64_t last) {
     Batch weights;
     numbers(roles_.w, first, last, 1, weights);
     for (std::int64_t c = first; c < last; ++c) {
       const double mean = space.maps[c].mean, r = space.r[c], w = weights[c - first];
-      const RowMap map = plan_.training ? training_map(space.sums[c], mean, r, w, count_)
-                                        : inference_map(mean, r, w);
-      space.exact[c] |= !in_range(map) || !in_range(r);
-      space.maps[c] = map;
+      RowMap& map = space.maps[c];
+      map = plan_.training ? training_map(space.sums[c], mean, r, w, count_)
+                           : inference_map(mean, r, w);
+      const bool has_mean = !plan_.training || std::abs(mean) <= 1e30;  // in two parts of f32
+      space.exact[c] |= !map.round(r) || !has_mean;
     }
   });
 }
 
 bool ChannelCall::sums_are_bad(std::int64_t channel) const {
   const GradientSums& sums = space.sums[channel];
-  return !std::isfinite(sums.dy) || !std::isfinite(sums.dy_xmu) || !in_range(space.r[channel]);
+  return !std::isfinite(sums.dy) || !std::isfinite(sums.dy_xmu) ||
+         !kernels::in_range(space.r[channel]);
 }
 
 void ChannelCall::store_sums(std::int64_t begin, std::int64_t end) const {

@@ -46,8 +46,12 @@ class ChannelCall {
   // Statistics of channels [begin, end), for their sums; where no sums are to come, or dx does not depend on them, the
   // maps of dx, too.
   void begin_maps(std::int64_t begin, std::int64_t end) const;
-  // From sums that are computed: maps of dx in training, then the results, which may lie in place of the weights.
-  void finish(std::int64_t begin, std::int64_t end) const;
+  // From sums that are computed: maps of dx in training, for which weights are read; then the results, which may lie in
+  // place of the weights.
+  void finish_maps(std::int64_t begin, std::int64_t end) const {
+    if (wants_dx && plan_.training) set_maps(begin, end);
+  }
+  void store_sums(std::int64_t begin, std::int64_t end) const;
   // Whether f32 did not have the sums: exact kernels take them again.
   bool sums_are_bad(std::int64_t channel) const;
   void store_empty_sums() const;
@@ -69,7 +73,6 @@ class ChannelCall {
  private:
   bool has(int role) const;
   bool computes_sums() const;
-  void store_sums(std::int64_t begin, std::int64_t end) const;
   void set_maps(std::int64_t begin, std::int64_t end) const;
   void numbers(int role, std::int64_t begin, std::int64_t end, double absent, double* to) const;
   void put(int role, std::int64_t begin, std::int64_t end, const double* from) const;

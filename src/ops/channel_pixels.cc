@@ -1,6 +1,7 @@
 // The walk by pixels, for channels-last data and (N, C): a row is one pixel, all channels of it, or some pixels if channels
 // are few.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "kernels/cache.h"
@@ -22,8 +23,9 @@ using kernels::Rows;
 constexpr std::int64_t kTileColumns = 128;
 // Columns whose sums stay in the nearest cache from one group of rows to the next.
 constexpr std::int64_t kNearColumns = 512;
-// Columns whose blocks one task folds.
-constexpr std::int64_t kFoldColumns = 2048;
+// Columns whose blocks one task folds, and whose maps it makes. For each channel of these that is as much work as for so many
+// elements.
+constexpr std::int64_t kPartColumns = 256, kColumnWork = 64;
 
 struct Columns {
   std::int64_t begin, end;
@@ -35,17 +37,19 @@ class PixelWalk {
       : call_(call), split_(call.split), p_(call.split), dense_(p_.pixels > 1) {}
 
   void run() const {
-    call_.begin_maps(0, split_.channels);
+    ChannelMaps maps = prepared([&](Columns part) { call_.begin_maps(part.begin, part.end); });
     const bool both = call_.dx_with_sums && !any_exact();
     if (call_.wants_sums) {
-      walk({call_.fast, true, both}, Order::kForwards);
-      finish_sums();
-      if (!call_.fast.exact) take_again();
-      call_.finish(0, split_.channels);
+      walk({call_.fast, true, both}, maps, Order::kForwards);
+      maps = finished_sums();
+      if (any_bad() && !call_.fast.exact) take_again(maps);
     }
-    if (!call_.wants_dx || both) return;
-    // Backwards: what was summed last is still near. Channels lie side by side: one that must be exact takes all along.
-    walk({any_exact() ? call_.exact : call_.fast, false, true}, Order::kBackwards);
+    if (call_.wants_dx && !both) {
+      // Backwards: what was summed last is still near. Channels lie side by side: one that must be exact takes all along.
+      walk({any_exact() ? call_.exact : call_.fast, false, true}, maps, Order::kBackwards);
+    } else if (call_.wants_sums) {
+      call_.store_sums(0, split_.channels);
+    }
   }
 
  private:
@@ -59,33 +63,64 @@ class PixelWalk {
     const bool* exact = call_.space.exact;
     return std::find(exact, exact + split_.channels, true) != exact + split_.channels;
   }
-  // Sums that f32 does not have.
-  void take_again() const {
+  // Whether f32 does not have the sums of a channel.
+  bool any_bad() const {
     bool bad = false;
     for (std::int64_t c = 0; c < split_.channels; ++c) bad |= call_.sums_are_bad(c);
-    if (!bad) return;
-    walk({call_.exact, true, false}, Order::kForwards);
-    finish_sums();
+    return bad;
+  }
+  void take_again(ChannelMaps& maps) const {
+    walk({call_.exact, true, false}, maps, Order::kForwards);
+    maps = finished_sums();
     // In inference dx does not depend on the sums, and neither does who computes it.
     if (call_.form == kernels::Form::kGX) std::fill_n(call_.space.exact, split_.channels, true);
   }
-  // From the sums of blocks to those of channels.
-  void finish_sums() const {
-    const std::int64_t pitch = p_.pitch;
-    double *g = call_.space.partials, *gx = g + pitch;
-    const std::int64_t parts = ceil_div(pitch, kFoldColumns);
-    kernels::parallel_for(parts, p_.blocks * 2 * pitch, [&](std::int64_t i) {
-      const std::int64_t first = i * kFoldColumns, last = std::min(pitch, first + kFoldColumns);
-      for (double* sums : {g, gx}) fold_rows(call_.fast, sums, p_.blocks, 2 * pitch, first, last);
-    });
+
+  // Maps as the kernels read them, after body has set those of some channels.
+  template <class Body>
+  ChannelMaps prepared(Body&& body) const {
+    const ChannelMaps maps{call_.space.maps, split_.channels, 0, p_.pitch, call_.space.columns};
+    std::atomic<bool> have_rest = false;
+    const auto prepare = [&](Columns columns) {
+      ChannelMaps part = maps;
+      call_.fast.prepare_columns(part, columns.begin, columns.end);
+      if (part.have_rest) have_rest.store(true, std::memory_order_relaxed);
+    };
     if (dense_) {
-      fold_pixels(g);
-      fold_pixels(gx);
+      body(Columns{0, split_.channels});
+      prepare({0, p_.pitch});
+    } else {
+      const std::int64_t work = p_.columns * (p_.blocks + kColumnWork);
+      kernels::parallel_for(ceil_div(p_.columns, kPartColumns), work, [&](std::int64_t i) {
+        const std::int64_t begin = i * kPartColumns;
+        const Columns part{begin, std::min(p_.columns, begin + kPartColumns)};
+        body(part);
+        prepare(part);
+      });
     }
-    for (std::int64_t c = 0; c < split_.channels; ++c) {
+    ChannelMaps all = maps;
+    all.have_rest = have_rest.load(std::memory_order_relaxed);
+    return all;
+  }
+  // From the sums of blocks to those of channels, and to the maps that follow from them.
+  ChannelMaps finished_sums() const {
+    double *g = call_.space.partials, *gx = g + p_.pitch;
+    return prepared([&](Columns part) {
+      if (dense_) part = {0, p_.pitch};
+      for (double* sums : {g, gx}) {
+        fold_rows(call_.fast, sums, p_.blocks, 2 * p_.pitch, part.begin, kernels::padded(part.end));
+        if (dense_) fold_pixels(sums);
+      }
+      finish_channels(dense_ ? Columns{0, split_.channels} : part);
+    });
+  }
+  void finish_channels(Columns channels) const {
+    const double *g = call_.space.partials, *gx = g + p_.pitch;
+    for (std::int64_t c = channels.begin; c < channels.end; ++c) {
       const std::int64_t lane = dense_ ? c : kernels::lane_of(call_.dtype, c);
       call_.space.sums[c] = {g[lane], gx[lane]};
     }
+    call_.finish_maps(channels.begin, channels.end);
   }
   // The columns of a channel into its first one, by stride doubling; in the order of columns.
   void fold_pixels(double* sums) const {
@@ -103,23 +138,30 @@ class PixelWalk {
     }
   }
 
-  // All rows, with maps as they are now.
-  void walk(const Work& work, Order order) const {
-    ChannelMaps maps{call_.space.maps, split_.channels, 0, p_.pitch, call_.space.columns, false};
-    work.k.prepare_columns(maps, 0, dense_ ? p_.pitch : p_.columns);
-    const auto walk_one = [&](std::int64_t block) {
-      if (work.sums) call_.fast.clear(call_.space.partials + block * 2 * p_.pitch, 2 * p_.pitch);
-      for (std::int64_t begin = 0; begin < p_.columns; begin += kNearColumns) {
-        const Columns near{begin, std::min(p_.columns, begin + kNearColumns)};
-        walk_block(block, near, work, maps);
-      }
-      if (work.map && call_.streams) kernels::stream_fence();
-    };
-    kernels::parallel_for(p_.blocks, call_.elements, walk_one, order);
+  // All rows. With the last sweep every block also stores the sums of some channels.
+  void walk(const Work& work, const ChannelMaps& maps, Order order) const {
+    kernels::parallel_for(
+        p_.blocks, call_.elements,
+        [&](std::int64_t block) {
+          for (std::int64_t begin = 0; begin < p_.columns; begin += kNearColumns) {
+            walk_block(block, {begin, std::min(p_.columns, begin + kNearColumns)}, work, maps);
+          }
+          if (!work.map) return;
+          if (call_.streams) kernels::stream_fence();
+          if (call_.wants_sums && !work.sums) {
+            const std::int64_t channels = split_.channels;
+            call_.store_sums(channels * block / p_.blocks, channels * (block + 1) / p_.blocks);
+          }
+        },
+        order);
   }
   void walk_block(std::int64_t block, Columns columns, const Work& work,
                   const ChannelMaps& maps) const {
     double* sums = call_.space.partials + block * 2 * p_.pitch;
+    for (double* row : {sums, sums + p_.pitch}) {
+      if (!work.sums) break;
+      call_.fast.clear(row + columns.begin, kernels::padded(columns.end) - columns.begin);
+    }
     const auto group = [&](std::int64_t row, std::int64_t count, Columns part) {
       ChannelMaps here = maps;
       if (work.sums) {

@@ -74,7 +74,8 @@ class PlaneWalk {
         chunk_sums(call_.fast, chunk, group, 0, group.count, both);
       }
       finish_sums(group);
-      call_.finish(begin, end);
+      call_.finish_maps(begin, end);
+      call_.store_sums(begin, end);
     }
     if (!call_.wants_dx || both) return;
     if (call_.wants_sums) group.prepare();
@@ -99,7 +100,8 @@ class PlaneWalk {
         if (both && call_.streams) kernels::stream_fence();
       });
       finish_sums(all);
-      call_.finish(0, channels);
+      call_.finish_maps(0, channels);
+      call_.store_sums(0, channels);
     }
     if (!call_.wants_dx || both) return;
     if (call_.wants_sums) all.prepare();

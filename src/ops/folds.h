@@ -2,7 +2,6 @@
 #ifndef NORMGRAD_OPS_FOLDS_H
 #define NORMGRAD_OPS_FOLDS_H
 
-#include <cmath>
 #include <cstdint>
 
 #include "kernels/kernels.h"
@@ -18,11 +17,6 @@ inline void fold_rows(const kernels::Kernels& k, double* rows, std::int64_t coun
       k.add(to + s * pitch, to, end - begin);
     }
   }
-}
-
-using kernels::in_range;
-inline bool in_range(const kernels::RowMap& map) {
-  return in_range(map.r) && in_range(map.a()) && in_range(map.b()) && in_range(map.c());
 }
 
 }  // namespace normgrad

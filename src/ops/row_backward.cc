@@ -162,17 +162,27 @@ class RowBackward {
   }
   // From the sums of the kernels that run. exact: who must do a row.
   void finish_maps(const Rows& rows, RowSums* sums, RowMap* maps, bool* exact) const {
+    const auto columns = static_cast<double>(split_.columns);
+    const auto sum_exactly = [&](std::int64_t r) {
+      row_sums(exact_, arguments_.one_of(rows, r), maps + r, sums + r);
+    };
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       exact[r] = kernels_.exact || !f32_has(sums[r]);
       if (kernels_.exact) continue;
       if (exact[r]) {
-        row_sums(exact_, arguments_.one_of(rows, r), maps + r, sums + r);
+        sum_exactly(r);
       } else if (recipe_.terms == Terms::kWg) {
         sums[r].second *= maps[r].r;  // fast kernels sum x_mu, not x_n
       }
     }
-    recipe_.finish(sums, rows.rows, static_cast<double>(split_.columns), maps);
-    for (std::int64_t r = 0; r < rows.rows; ++r) exact[r] |= !maps[r].round();
+    recipe_.finish(sums, rows.rows, columns, maps);
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      if (maps[r].round(maps[r].r) || exact[r]) continue;
+      // Products that such a factor belongs to may be lost in the sums, too.
+      exact[r] = true;
+      sum_exactly(r);
+      recipe_.finish(sums + r, 1, columns, maps + r);
+    }
   }
 
   // ---- dx and column terms ----
@@ -267,6 +277,9 @@ class RowBackward {
     const Columns all{0, split_.columns};
     const std::int64_t end = std::min(split_.rows, (block + 1) * split_.block_rows);
     bool open = false;
+    RowMap maps[kChain];
+    RowSums sums[kChain];
+    bool exact[kChain];
     for (std::int64_t row = block * split_.block_rows, count; row < end; row += count) {
       const std::int64_t group_end = std::min(end, row / kChain * kChain + kChain);
       count = arguments_.even_rows(row, std::min(together_, group_end - row));
@@ -276,9 +289,6 @@ class RowBackward {
             count * rows.g_stride;  // while these are mapped: the next sums then find them near
         rows.x_ahead = count * rows.x_stride;
       }
-      RowMap maps[kChain];
-      RowSums sums[kChain];
-      bool exact[kChain];
       begin_maps(row, count, maps);
       row_sums(kernels_, rows, maps, sums);
       finish_maps(rows, sums, maps, exact);

@@ -24,6 +24,10 @@ struct Tally {
 std::string check(const Problem& problem, const Outputs& got, Tally& tally,
                   normgrad::Arithmetic arithmetic = normgrad::Arithmetic::kFast);
 
+// The same where the bound is not promised for all data of such sizes.
+std::string check_bound(const Problem& problem, const Outputs& got,
+                        normgrad::Arithmetic arithmetic = normgrad::Arithmetic::kFast);
+
 reference::Output kind_of(Slot slot);
 // Of the operator, if it is told to compute so.
 reference::Arithmetic arithmetic_of(Op op, normgrad::Arithmetic arithmetic);

@@ -79,6 +79,45 @@ TEST(Absent, BiasGradient) {
   expect_within_bound(p);
 }
 
+// What falls to the exact kernels is within the bound although f32 loses its products: rows of tiny x and dy with a huge
+// rstd, beside ordinary ones; short rows, and long ones that threads share.
+TEST(Range, RowsWithStatisticsBeyondF32AreWithinTheBound) {
+  for (const Form form : {Form::kLayerNormOfX, Form::kLayerNormOfXHat, Form::kRmsNormOfRstd}) {
+    for (const std::int64_t columns : {37, 9000}) {
+      Problem p = example(form, Format::kF32, {11, columns});
+      const Slot x = p.has(kXHat) ? kXHat : kX;
+      const Slot statistic = p.has(kSigma) ? kSigma : kRstd;
+      p.tensor[statistic].format = Format::kF64;
+      for (const auto& [row, size] : {std::pair{2, 1e-35}, {3, 1e-33}, {10, 1e-31}}) {
+        const auto r = static_cast<std::size_t>(row), n = static_cast<std::size_t>(columns);
+        p.value[statistic][r] = statistic == kSigma ? size : 1 / size;
+        if (p.has(kMean)) p.value[kMean][r] *= size;
+        for (std::size_t i = r * n; i < (r + 1) * n; ++i) {
+          p.value[x][i] *= size;
+          p.value[kDy][i] *= size * 1e25;
+        }
+      }
+      settle(p);
+      for (const normgrad::Isa isa : available_isas()) {
+        EXPECT_EQ(check_bound(p, run_library(p, {2, isa, 1})), "") << describe(p) << name(isa);
+      }
+      expect_within_bound(p);
+    }
+  }
+}
+
+TEST(Range, ElemtBackwardWithAMeanBeyondF32IsWithinTheBound) {
+  Problem p = example(Form::kElemtBackward, Format::kF32, {4, 3, 17});
+  p.tensor[kMean].format = p.tensor[kSumDyXmuGiven].format = Format::kF64;
+  p.value[kMean][1] = -1e39;
+  p.value[kSumDyXmuGiven][1] = 1e-20;
+  for (const bool last : {false, true}) {
+    if (last) p.tensor[kX] = channels_last(Format::kF32, p.tensor[kX].shape, 1);
+    EXPECT_EQ(check_bound(p, run(p)), "") << describe(p);
+    expect_within_bound(p);
+  }
+}
+
 TEST(Degenerate, ZeroSigma) {
   for (const Format data : kDataFormats) {
     Problem p = example(Form::kLayerNormOfXHat, data, {5, 7});

@@ -65,6 +65,7 @@ void set_map(const ChannelWalk& in, Arithmetic arithmetic, Channel& channel) {
   map.scale = in.parameter(kW, 1) * channel.r;
   channel.exact_dx = arithmetic == Arithmetic::kExact || !in_range(channel.r) || !in_range(map.a());
   if (!in.p.training) return;
+  channel.exact_dx = channel.exact_dx || !(std::fabs(map.mean) <= 1e30);
   map.c1 = channel.sums.g / channel.m;
   map.c2 = channel.r * channel.dw() / channel.m;
   channel.exact_dx = channel.exact_dx || channel.exact_sums || !map.fits_fast();

@@ -79,20 +79,22 @@ struct RowModel {
   };
   Row make_row(std::size_t row) const {
     Row out{given_statistics(row), arithmetic};
-    DxMap& map = out.map;
-    RowSums s = sums(arithmetic, row, map);
-    if (arithmetic == Arithmetic::kFast && are_bad(s)) {
-      out.arithmetic = Arithmetic::kExact;
-      s = sums(Arithmetic::kExact, row, map);
-    } else if (arithmetic == Arithmetic::kFast && !own_r) {
-      s.second *= map.r;  // fast sums a*(x - mean)
+    const RowSums fast =
+        arithmetic == Arithmetic::kFast ? sums(arithmetic, row, out.map) : RowSums{};
+    if (arithmetic == Arithmetic::kFast && !are_bad(fast)) {
+      // Fast sums a*(x - mean).
+      finish({fast.first, own_r ? fast.second : fast.second * out.map.r}, out.map);
+      if (in_range(out.map.r) && out.map.fits_fast()) return out;
     }
+    out.arithmetic = Arithmetic::kExact;
+    finish(sums(Arithmetic::kExact, row, out.map), out.map);
+    return out;
+  }
+  void finish(const RowSums& s, DxMap& map) const {
     const auto n = static_cast<double>(e.columns);
     if (own_r) map.r = map.scale = 1.0 / std::sqrt(s.second / n);
     if (p.op == Op::kLayerNorm) map.c1 = s.first / n;
     map.c2 = own_r ? s.first * map.r / n : s.second / n;
-    if (!in_range(map.r) || !map.fits_fast()) out.arithmetic = Arithmetic::kExact;
-    return out;
   }
 
   // Long rows, few of them, are one block each column.
