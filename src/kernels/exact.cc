@@ -1,5 +1,6 @@
 // The exact kernels: f64, one rounding at the store, plain loops. No speed is promised. Every formula is computed as it is
 // written, with its factors outside, so that statistics that are not finite have the results that the formula has.
+#include <cmath>
 #include <type_traits>
 
 #include "kernels/element.h"
@@ -63,6 +64,38 @@ void map_rows(const Rows& m, const float* w, const RowMap* map) {
       const double dy = element<T>(m.g, m.g_stride, r, c);
       const double g = w == nullptr ? dy : dy * static_cast<double>(w[lane_of<T>(c)]);
       put<T>(m, r, c, mapped(g, normalized(element<T>(m.x, m.x_stride, r, c), map[r]), map[r]));
+    }
+  }
+}
+
+// The eight lanes of sum(term(c)).
+template <class Term>
+double sum_of(std::int64_t columns, Term&& term) {
+  double lanes[8] = {};
+  for (std::int64_t c = 0; c < columns; ++c) lanes[c % 8] += term(c);
+  return kernels::fold_totals(lanes);
+}
+// An infinite pivot is the mean.
+template <class T>
+void moments(kernels::About about, const Rows& m, kernels::Moments* moments) {
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    const auto x = [&](std::int64_t c) { return element<T>(m.x, m.x_stride, r, c); };
+    const bool centred = about == kernels::About::kMean;
+    const double pivot = centred ? sum_of(m.columns, x) / static_cast<double>(m.columns) : 0;
+    const auto off = [&](std::int64_t c) { return x(c) - pivot; };
+    const double sum = centred && std::isfinite(pivot) ? sum_of(m.columns, off) : 0;
+    moments[r] = {pivot, sum, sum_of(m.columns, [&](std::int64_t c) { return off(c) * off(c); })};
+  }
+}
+
+template <class T>
+void normalize(const Rows& m, const float* w, const float* b, const kernels::RowScale* scales) {
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    const kernels::RowScale& k = scales[r];
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const double x = element<T>(m.x, m.x_stride, r, c), weight = w[lane_of<T>(c)];
+      const double x_n = (b == nullptr ? x : (x - k.mean) - k.rest) * k.r;
+      put<T>(m, r, c, b == nullptr ? x_n * weight : x_n * weight + double{b[lane_of<T>(c)]});
     }
   }
 }
@@ -183,6 +216,8 @@ constexpr kernels::Kernels kernel_set() {
   return {row_sums<T>,
           map_rows<T>,
           row_gradients<T>,
+          moments<T>,
+          normalize<T>,
           load_numbers<T>,
           store_sums<T>,
           end_chain,

@@ -88,13 +88,41 @@ inline constexpr int kChannelMapRows = 5;
 // Which two sums a row has, with x_mu = x - mean; exact kernels have x_n in its place.
 enum class Terms { kWg, kWgxAndSquares };  // (w*g, w*g*x_mu), (w*g*x, x*x)
 
+// The sums of a row around a pivot near its mean, sum(x - pivot) and sum((x - pivot)^2), or around 0: sum(x^2) alone.
+enum class About { kZero, kMean };
+struct Moments {
+  double pivot, sum, squares;
+};
+// At most so many columns have one pivot: they lie in the nearest cache.
+inline constexpr std::int64_t kMomentColumns = 4096;
+// Whether a pivot is so far from the mean of n columns that squares around it would lose digits to its distance d: with
+// d^2 = (sum/n)^2 at most 1/8 of squares/n, var = squares/n - d^2 keeps 7/8 of what it is the difference of.
+inline __attribute__((always_inline)) bool is_far(const Moments& m, double n) {
+  return m.sum * m.sum * 8 > m.squares * n;
+}
+
+// What is constant along a row of  out = x_n*w + b  with  x_n = (x - mean)*r;  mean + rest has more digits than one number.
+struct RowScale {
+  double mean, rest, r;
+
+  // Fast kernels compute x_n = (x - mean)*r + shift with the mean in f32, and in shift what that leaves of it.
+  struct Rounded {
+    float mean, shift, r;
+  } rounded;
+  void round() {
+    rounded.mean = static_cast<float>(mean);
+    rounded.shift = static_cast<float>(-((mean - static_cast<double>(rounded.mean)) + rest) * r);
+    rounded.r = static_cast<float>(r);
+  }
+};
+
 // What the map of a channel reads: g alone (out = scale*g), or g and x.
 enum class Form { kG, kGX };
 
 // Eight f64 lanes for each of a row's two sums.
 inline constexpr int kTotals = 16;
 // The eight lanes of a sum as one number.
-inline double fold_totals(const double* t) {
+inline __attribute__((always_inline)) double fold_totals(const double* t) {
   typedef double Unaligned __attribute__((vector_size(16), aligned(8)));
   const auto two = [t](int i) -> Two { return *reinterpret_cast<const Unaligned*>(t + i); };
   const Two sums = (two(0) + two(4)) + (two(2) + two(6));
@@ -133,6 +161,10 @@ struct Kernels {
   void (*map_rows)(const Rows&, const float* w, const RowMap*);
   // out of each row, and its terms, g*x_n and g, onto the chains of dw and db.
   void (*row_gradients)(const Rows&, const float* w, const RowMap*, const ColumnChains&);
+  // The moments of each row, of at most kMomentColumns.
+  void (*moments)(About, const Rows&, Moments*);
+  // out of each row. b null: nothing is centred, and 0.
+  void (*normalize)(const Rows&, const float* w, const float* b, const RowScale*);
   // `columns` neighbouring numbers, of the elements' type or f32, into lanes; what fills the last step is 0.
   void (*load_numbers)(const void* from, bool is_f32, std::int64_t columns, float* lanes);
   // And sums of lanes out, each rounded once.

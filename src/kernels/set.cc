@@ -1,6 +1,8 @@
 // The fast kernels of one target: compiled once for each, with its instruction set's flags.
 #include "kernels/column_sums.h"
 #include "kernels/map.h"
+#include "kernels/moments.h"
+#include "kernels/normalize.h"
 #include "kernels/numbers.h"
 #include "kernels/planes.h"
 #include "kernels/row_gradients.h"
@@ -15,6 +17,8 @@ constexpr kernels::Kernels kernel_set() {
   return {row_sums<A, T>,
           map_rows<A, T>,
           row_gradients<A, T>,
+          moments<A, T>,
+          normalize<A, T>,
           load_numbers<T>,
           store_sums<T>,
           end_chain<A>,

@@ -1,4 +1,4 @@
-// The formulas of the forward passes. V is a number or a set of lanes of numbers; the order of evaluation is part of the
+// The formulas of BatchNorm forward. V is a number or a set of lanes of numbers; the order of evaluation is part of the
 // contract: it fixes every bit.
 //   y = w*x_hat + b with x_hat = (x - mean)*rstd
 #if defined(NORMGRAD_OPS_FORMULAS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -36,29 +36,6 @@ inline double low_part(double mean) {
   const auto high = static_cast<double>(static_cast<A>(mean));
   return std::isfinite(high) ? mean - high : 0.0;
 }
-
-// A row norm's constants along a row: given statistics (mean, rstd) and what the row's sums yield
-// (c1, c2).
-template <class V>
-struct RowMap {
-  V mean, mean_low, rstd, c1, c2;
-};
-
-// Forward. kCentres: there is a mean, and b.
-struct LayerNormY {
-  static constexpr bool kCentres = true;
-  template <class V>
-  static NORMGRAD_ALWAYS V value(V x, V w, V b, const RowMap<V>& map) {
-    return centred(x, map.mean, map.mean_low) * map.rstd * w + b;
-  }
-};
-struct RmsNormY {
-  static constexpr bool kCentres = false;
-  template <class V>
-  static NORMGRAD_ALWAYS V value(V x, V w, const RowMap<V>& map) {
-    return x * map.rstd * w;
-  }
-};
 
 // BatchNorm: the weight is constant along the reduction, so it stays outside the sums. Its formulas
 // say what they read of an element (dy, x, or x - mean, called x_mu) and what they make of it. kHasRest:

@@ -9,8 +9,6 @@ namespace normgrad {
 
 using Kernel = void(const PlanBody& plan, void* const* data, std::byte* workspace);
 
-Kernel* choose_layer_norm(Isa isa);
-Kernel* choose_rms_norm(Isa isa);
 Kernel* choose_batch_norm(Isa isa);
 
 }  // namespace normgrad

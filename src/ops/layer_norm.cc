@@ -1,7 +1,8 @@
 // LayerNorm, forward and backward.
-#include "ops/forward.h"
 #include "ops/operators.h"
 #include "ops/row_backward.h"
+#include "ops/row_forward.h"
+#include "ops/statistics.h"
 #include "runtime/failure.h"
 
 namespace normgrad {
@@ -25,8 +26,23 @@ constexpr Rule kForwardRules[] = {
 };
 // clang-format on
 
+constexpr RowForwardRoles kForwardRoles{};
+
+// With d = sum(x - pivot)/n, however near the pivot is:
+//   mean = pivot + d,   var = sum((x - pivot)^2)/n - d^2
+// It is so near that the difference loses nothing (kernels::is_far). Where it is 0, rounding may leave less; a NaN stays.
+void normalize(const kernels::Moments& m, double n, double eps, kernels::RowScale& scale) {
+  const double d = m.sum / n, var = m.squares / n - d * d;
+  scale.mean = m.pivot + d;
+  scale.rest = (m.pivot - scale.mean) + d;
+  scale.r = rstd_of(var < 0 ? 0 : var, eps);
+}
+constexpr RowForwardRecipe kForward = row_forward_recipe<kernels::About::kMean, normalize>;
+
+Status prepare_forward(PlanBody& plan) { return plan_row_forward(plan, kForwardRoles); }
+
 void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspace) {
-  choose_layer_norm(isa())(plan, data, workspace);
+  run_row_forward(plan, kForwardRoles, kForward, data, workspace);
 }
 
 // ---- backward ----
@@ -91,7 +107,7 @@ constinit const Operator kLayerNorm{.name = "LayerNorm",
                                     .walk = Walk::kRows,
                                     .data = kX,
                                     .rules = kForwardRules,
-                                    .prepare = prepare_row_forward,
+                                    .prepare = prepare_forward,
                                     .execute = execute_forward};
 constinit const Operator kLayerNormBackward{.name = "LayerNormBackward",
                                             .walk = Walk::kRows,

@@ -5,12 +5,10 @@
 namespace normgrad {
 namespace plain {
 
-Kernel layer_norm, rms_norm, batch_norm;
+Kernel batch_norm;
 
 }  // namespace plain
 
-Kernel* choose_layer_norm(Isa) { return &plain::layer_norm; }
-Kernel* choose_rms_norm(Isa) { return &plain::rms_norm; }
 Kernel* choose_batch_norm(Isa) { return &plain::batch_norm; }
 
 }  // namespace normgrad

@@ -1,9 +1,10 @@
 // RMSNorm, forward and backward.
 #include <cmath>
 
-#include "ops/forward.h"
 #include "ops/operators.h"
 #include "ops/row_backward.h"
+#include "ops/row_forward.h"
+#include "ops/statistics.h"
 
 namespace normgrad {
 namespace {
@@ -24,8 +25,18 @@ constexpr Rule kForwardRules[] = {
 };
 // clang-format on
 
+constexpr RowForwardRoles kForwardRoles{.mean = kAbsent, .b = kAbsent};
+
+void normalize(const kernels::Moments& m, double n, double eps, kernels::RowScale& scale) {
+  scale.mean = scale.rest = 0;
+  scale.r = rstd_of(m.squares / n, eps);
+}
+constexpr RowForwardRecipe kForward = row_forward_recipe<kernels::About::kZero, normalize>;
+
+Status prepare_forward(PlanBody& plan) { return plan_row_forward(plan, kForwardRoles); }
+
 void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspace) {
-  choose_rms_norm(isa())(plan, data, workspace);
+  run_row_forward(plan, kForwardRoles, kForward, data, workspace);
 }
 
 // ---- backward ----
@@ -72,7 +83,7 @@ constinit const Operator kRmsNorm{.name = "RmsNorm",
                                   .walk = Walk::kRows,
                                   .data = kX,
                                   .rules = kForwardRules,
-                                  .prepare = prepare_row_forward,
+                                  .prepare = prepare_forward,
                                   .execute = execute_forward};
 constinit const Operator kRmsNormBackward{.name = "RmsNormBackward",
                                           .walk = Walk::kRows,

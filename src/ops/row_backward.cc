@@ -27,13 +27,6 @@ using kernels::Terms;
 constexpr std::int64_t kBlockColumns = 8192;
 // Rows of the column sums' blocks, at least and at most, and how many blocks there are if that lets them.
 constexpr std::int64_t kLeastBlockRows = 32, kMostBlockRows = 32768, kBlocks = 64;
-// Columns that are mapped at once where rows are prefetched, stored past the cache, or longer than the nearest cache.
-constexpr std::int64_t kRange = 512;
-// Rows are mapped right after their sums: at least two, and as many as the nearest cache holds this much of; of longer
-// rows all of a chain, by ranges of columns, so that dw and db stay near.
-constexpr std::int64_t kNearBytes = 32768;
-// Rows of which a hardware prefetcher, which begins anew with every page, sees too little to come.
-constexpr std::int64_t kFarRowBytes = 1024;
 // Of few long rows, so many bytes of dy and x are in work between the sums and the map.
 constexpr std::int64_t kBatchBytes = std::int64_t{4} << 20;
 
@@ -81,11 +74,6 @@ struct Space {
   bool* exact = nullptr;
 };
 
-struct Columns {
-  std::int64_t begin, end;
-  std::int64_t count() const { return end - begin; }
-};
-
 class RowBackward {
  public:
   RowBackward(const PlanBody& plan, const RowRoles& roles, const RowRecipe& recipe,
@@ -95,22 +83,22 @@ class RowBackward {
         recipe_(recipe),
         split_(plan.row),
         data_(data),
+        arguments_(plan, data),
         space_(plan, roles, workspace),
-        dtype_(plan.argument[roles.dy].tensor.dtype),
-        size_(size_of(dtype_)),
-        kernels_(kernels::kernels_for(dtype_, plan.arithmetic)),
-        exact_(kernels::kernels_for(dtype_, Arithmetic::kExact)),
+        kernels_(kernels::kernels_for(arguments_.dtype(), plan.arithmetic)),
+        exact_(kernels::kernels_for(arguments_.dtype(), Arithmetic::kExact)),
         elements_(split_.rows * split_.columns),
-        row_bytes_(split_.columns * size_),
-        writes_(wanted(roles.dx)),
-        streams_(writes_ && kernels::is_worth_streaming(3 * elements_ * size_) &&
-                 data[roles.dx] != data[roles.dy] && data[roles.dx] != data[roles.x]),
+        row_bytes_(arguments_.row_bytes()),
+        writes_(arguments_.wanted(roles.dx)),
+        streams_(writes_ && kernels::is_worth_streaming(3 * split_.rows * row_bytes_) &&
+                 !arguments_.is_in_place(roles.dx, roles.dy) &&
+                 !arguments_.is_in_place(roles.dx, roles.x)),
         fetches_(row_bytes_ >= kFarRowBytes &&
-                 kernels::is_far_away((writes_ ? 3 : 2) * elements_ * size_)),
+                 kernels::is_far_away((writes_ ? 3 : 2) * split_.rows * row_bytes_)),
         together_(rows_together()) {}
 
   void run() {
-    load_weights();
+    arguments_.load_parameter(kernels_, roles_.w, 1, space_.w);
     if (shares_rows(split_)) {
       run_batches();
     } else {
@@ -121,83 +109,21 @@ class RowBackward {
   }
 
  private:
-  bool wanted(int role) const { return role != kAbsent && plan_.argument[role].tensor.present(); }
-
-  void load_weights() const {
-    const Tensor& w = plan_.argument[roles_.w].tensor;
-    if (!w.present()) {
-      std::fill_n(space_.w, space_.pitch, 1.0f);
-    } else if (w.strides[0] == 1) {
-      kernels_.load_numbers(data_[roles_.w], w.dtype == DataType::kF32, split_.columns, space_.w);
-    } else {
-      std::fill_n(space_.w + space_.pitch - kernels::kStepColumns, kernels::kStepColumns, 0.0f);
-      for (std::int64_t c = 0; c < split_.columns; ++c) {
-        space_.w[kernels::lane_of(dtype_, c)] =
-            static_cast<float>(kernels::load_element(data_[roles_.w], w.dtype, c * w.strides[0]));
-      }
-    }
-  }
-
   std::int64_t rows_together() const {
     if (row_bytes_ > kNearBytes) return kChain;
     return std::clamp(kNearBytes / 2 / row_bytes_ / 2 * 2, std::int64_t{2}, kChain);
   }
 
-  // ---- where rows lie ----
-  char* address(int role, std::int64_t row) const {
-    return static_cast<char*>(data_[role]) + row_offset(split_, role, row) * size_;
-  }
-  std::int64_t stride(int role) const {
-    return split_.rank == 0 ? 0 : split_.strides[role][split_.rank - 1] * size_;
-  }
-  // How many rows from `row` on, of at most `count`, lie evenly spaced.
-  std::int64_t even_rows(std::int64_t row, std::int64_t count) const {
-    if (split_.rank <= 1) return count;
-    const std::int64_t inner = split_.extents[split_.rank - 1];
-    return std::min(count, inner - row % inner);
-  }
   Rows rows_at(std::int64_t row, std::int64_t count) const {
-    return {address(roles_.dy, row),
-            address(roles_.x, row),
-            writes_ ? address(roles_.dx, row) : nullptr,
-            stride(roles_.dy),
-            stride(roles_.x),
-            writes_ ? stride(roles_.dx) : 0,
-            count,
-            split_.columns};
-  }
-  // Some columns of rows [first, first + count) of these.
-  Rows part_of(Rows rows, std::int64_t first, std::int64_t count, Columns columns) const {
-    const std::int64_t offset = columns.begin * size_;
-    rows.g = static_cast<const char*>(rows.g) + first * rows.g_stride + offset;
-    rows.x = static_cast<const char*>(rows.x) + first * rows.x_stride + offset;
-    if (writes_) rows.out = static_cast<char*>(rows.out) + first * rows.out_stride + offset;
-    rows.rows = count;
-    rows.columns = columns.count();
-    return rows;
+    return arguments_.rows(roles_.dy, roles_.x, roles_.dx, row, count);
   }
 
   // ---- sums along rows, and maps ----
   // At most a chain of rows, evenly spaced.
-  void read_statistics(int role, std::int64_t row, std::int64_t count, double fallback,
-                       double* to) const {
-    if (!wanted(role)) {
-      std::fill_n(to, count, fallback);
-      return;
-    }
-    const DataType dtype = plan_.argument[role].tensor.dtype;
-    const std::int64_t first = row_offset(split_, role, row);
-    const std::int64_t step = split_.rank == 0 ? 0 : split_.strides[role][split_.rank - 1];
-    kernels::with_element_type(dtype, [&](auto* type) {
-      const auto* from = static_cast<decltype(type)>(data_[role]) + first;
-      for (std::int64_t r = 0; r < count; ++r)
-        to[r] = kernels::to_double(kernels::read(from + r * step));
-    });
-  }
   void begin_maps(std::int64_t row, std::int64_t count, RowMap* maps) const {
     double means[kChain], statistics[kChain];
-    read_statistics(roles_.mean, row, count, 0, means);
-    read_statistics(roles_.rstd, row, count, 1, statistics);
+    arguments_.read_numbers(roles_.mean, row, count, 0, means);
+    arguments_.read_numbers(roles_.rstd, row, count, 1, statistics);
     recipe_.begin(means, statistics, count, maps);
   }
   // Of one block of columns.
@@ -207,8 +133,8 @@ class RowBackward {
                           std::min(split_.columns, (block + 1) * kBlockColumns)};
     double totals[kChain * kTotals];
     std::fill_n(totals, rows.rows * kTotals, 0.0);
-    k.row_sums(recipe_.terms, part_of(rows, 0, rows.rows, columns), space_.w + columns.begin, maps,
-               totals);
+    k.row_sums(recipe_.terms, arguments_.part_of(rows, 0, rows.rows, columns),
+               space_.w + columns.begin, maps, totals);
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       const double* of_row = totals + r * kTotals;
       sums[r] = {kernels::fold_totals(of_row), kernels::fold_totals(of_row + kTotals / 2)};
@@ -218,7 +144,7 @@ class RowBackward {
     const std::int64_t blocks = ceil_div(split_.columns, kBlockColumns);
     if (blocks == 1) return block_sums(k, rows, 0, maps, sums);
     for (std::int64_t r = 0; r < rows.rows; ++r) {
-      const Rows row = part_of(rows, r, 1, {0, split_.columns});
+      const Rows row = arguments_.one_of(rows, r);
       kernels::Pairwise<2> total;
       for (std::int64_t b = 0; b < blocks; ++b) {
         RowSums part;
@@ -238,7 +164,7 @@ class RowBackward {
   void finish_maps(const Rows& rows, RowSums* sums, RowMap* maps, bool* exact) const {
     const auto columns = static_cast<double>(split_.columns);
     const auto sum_exactly = [&](std::int64_t r) {
-      row_sums(exact_, part_of(rows, r, 1, {0, split_.columns}), maps + r, sums + r);
+      row_sums(exact_, arguments_.one_of(rows, r), maps + r, sums + r);
     };
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       exact[r] = kernels_.exact || !f32_has(sums[r]);
@@ -279,30 +205,6 @@ class RowBackward {
     if (chains.dw == nullptr) return k.map_rows(rows, w, maps);
     k.row_gradients(rows, w, maps, column == 0 ? chains : from(chains, column, k));
   }
-  // By way of a tile: what goes past the cache, or is not wanted.
-  void emit_by_tile(const Kernels& k, const Rows& rows, const RowMap* maps, const Chains& chains,
-                    std::int64_t column) const {
-    alignas(64) char tile[2 * kRange * 4];
-    const std::int64_t part_bytes = rows.columns * size_;
-    const std::int64_t fit = static_cast<std::int64_t>(sizeof(tile)) / part_bytes / 2 * 2;
-    for (std::int64_t r = 0; r < rows.rows; r += fit) {
-      Rows some = part_of(rows, r, std::min(fit, rows.rows - r), {0, rows.columns});
-      auto* out = static_cast<char*>(some.out);
-      some.out = tile;
-      some.out_stride = part_bytes;
-      Chains of_some = chains;
-      of_some.begin &= r == 0;
-      of_some.end &= r + fit >= rows.rows;
-      emit_columns(k, some, maps + r, of_some, column);
-      if (!streams_) continue;
-      const bool dense = rows.out_stride == part_bytes;
-      const std::int64_t pieces = dense ? 1 : some.rows;
-      for (std::int64_t i = 0; i < pieces; ++i) {
-        k.stream(tile + i * part_bytes, out + i * rows.out_stride,
-                 static_cast<std::size_t>(dense ? some.rows * part_bytes : part_bytes));
-      }
-    }
-  }
   // Rows that the same kernels do, by ranges of columns where something is to be done with each range.
   void emit_rows(const Kernels& k, const Rows& rows, const RowMap* maps, Columns columns,
                  const Chains& chains) const {
@@ -313,10 +215,15 @@ class RowBackward {
     const std::int64_t range = in_ranges ? kRange : columns.count();
     for (std::int64_t begin = columns.begin; begin < columns.end; begin += range) {
       const Columns part{begin, std::min(columns.end, begin + range)};
-      Rows some = part_of(rows, 0, rows.rows, part);
+      Rows some = arguments_.part_of(rows, 0, rows.rows, part);
       some.past_cache = past_cache;
       if (in_tile) {
-        emit_by_tile(k, some, maps, chains, begin);
+        arguments_.emit_by_tile(k, some, [&](const Rows& rows_of_tile, std::int64_t first) {
+          Chains of_tile = chains;
+          of_tile.begin &= first == 0;
+          of_tile.end &= first + rows_of_tile.rows == some.rows;
+          emit_columns(k, rows_of_tile, maps + first, of_tile, begin);
+        });
       } else {
         emit_columns(k, some, maps, chains, begin);
       }
@@ -330,7 +237,7 @@ class RowBackward {
     for (std::int64_t r = 0; r < rows.rows;) {
       std::int64_t same = 1;
       while (r + same < rows.rows && exact[r + same] == exact[r]) ++same;
-      const Rows some = part_of(rows, r, same, {0, split_.columns});
+      const Rows some = arguments_.part_of(rows, r, same, {0, split_.columns});
       const bool last = r + same == rows.rows;
       if (exact[r] && !kernels_.exact) {
         const Chains straight{chains.dw_sums, chains.db_sums, chains.dw_sums,
@@ -375,9 +282,9 @@ class RowBackward {
     bool exact[kChain];
     for (std::int64_t row = block * split_.block_rows, count; row < end; row += count) {
       const std::int64_t group_end = std::min(end, row / kChain * kChain + kChain);
-      count = even_rows(row, std::min(together_, group_end - row));
+      count = arguments_.even_rows(row, std::min(together_, group_end - row));
       Rows rows = rows_at(row, count);
-      if (fetches_ && row + 2 * count <= end && even_rows(row, 2 * count) == 2 * count) {
+      if (fetches_ && row + 2 * count <= end && arguments_.even_rows(row, 2 * count) == 2 * count) {
         rows.g_ahead =
             count * rows.g_stride;  // while these are mapped: the next sums then find them near
         rows.x_ahead = count * rows.x_stride;
@@ -396,7 +303,7 @@ class RowBackward {
   void run_batches() const {
     Chains chains = chains_of(0);
     chains.begin = chains.end = true;
-    const std::int64_t batch = batch_rows(split_, dtype_);
+    const std::int64_t batch = batch_rows(split_, arguments_.dtype());
     const std::int64_t blocks = ceil_div(split_.columns, kBlockColumns);
     const std::int64_t ranges = ceil_div(split_.columns, 2 * kRange);
     for (std::int64_t first = 0; first < split_.rows; first += batch) {
@@ -432,17 +339,17 @@ class RowBackward {
     const std::int64_t end = std::min(count, r + kChain);
     bool open = false;
     for (std::int64_t some; r < end; r += some) {
-      some = even_rows(first + r, end - r);
+      some = arguments_.even_rows(first + r, end - r);
       chains.begin = !open;
       chains.end = r + some == end;
       Rows rows = rows_at(first + r, some);
-      if (fetches_) rows.g_ahead = rows.x_ahead = kRange * size_;
+      if (fetches_) rows.g_ahead = rows.x_ahead = kRange * size_of(arguments_.dtype());
       open = emit(rows, space_.maps + r, space_.exact + r, columns, chains);
     }
   }
 
   void store(int role, const double* sums, Columns columns) const {
-    if (!wanted(role)) return;
+    if (!arguments_.wanted(role)) return;
     const Tensor& tensor = plan_.argument[role].tensor;
     const std::int64_t stride = tensor.strides[0];
     if (stride == 1) {
@@ -453,7 +360,7 @@ class RowBackward {
     }
     for (std::int64_t c = columns.begin; c < columns.end; ++c) {
       kernels::store_element(data_[role], tensor.dtype, c * stride,
-                             sums[kernels::lane_of(dtype_, c)]);
+                             sums[kernels::lane_of(arguments_.dtype(), c)]);
     }
   }
   void fold_and_store() const {
@@ -477,9 +384,8 @@ class RowBackward {
   const RowRecipe& recipe_;
   const RowSplit& split_;
   void* const* data_;
+  const RowArguments arguments_;
   const Space space_;
-  const DataType dtype_;
-  const std::int64_t size_;  // of an element
   const Kernels &kernels_, &exact_;
   const std::int64_t elements_, row_bytes_;
   const bool writes_, streams_, fetches_;

@@ -4,9 +4,17 @@
 
 #include "kernels/kernels.h"
 #include "ops/plan.h"
-#include "ops/row_norm/row_norm.h"
+#include "ops/rows.h"
 
 namespace normgrad {
+
+struct RowRoles {
+  int dx = index_of(Arg::kDx), dw = index_of(Arg::kDw), db = index_of(Arg::kDb);
+  int dy = index_of(Arg::kDy), w = index_of(Arg::kW);
+  int x = index_of(Arg::kX);  // or x_hat
+  int mean = kAbsent;
+  int rstd = index_of(Arg::kRstd);  // or sigma
+};
 
 // A row's two sums, which `terms` names, with x_n in place of x_mu.
 struct RowSums {

@@ -229,7 +229,7 @@ std::vector<Way> ways() {
   std::vector<Way> out;
   for (const Op op : kOps) {
     out.push_back({op});
-    if (is_backward(op)) out.push_back({op, Arithmetic::kExact});
+    if (has_two_arithmetics(op)) out.push_back({op, Arithmetic::kExact});
   }
   return out;
 }

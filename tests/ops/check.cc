@@ -55,8 +55,11 @@ std::string check_output(const Problem& problem, const Outputs& got, Slot slot,
 bool is_within(const Magnitudes& seen, double limit) {
   return seen.smallest >= 1 / limit && seen.largest <= limit;
 }
-bool forward_is_promised(Format data, const Magnitudes& seen, const Magnitudes& rstd) {
-  return data == Format::kF32 || (is_within(seen, 1e12) && is_within(rstd, 1e24));
+bool forward_is_promised(const Problem& problem, normgrad::Arithmetic arithmetic,
+                         const Magnitudes& seen, const Magnitudes& rstd) {
+  const bool f64 = has_two_arithmetics(problem.op) ? arithmetic == normgrad::Arithmetic::kExact
+                                                   : problem.data_format() == Format::kF32;
+  return f64 || (is_within(seen, 1e12) && is_within(rstd, 1e24));
 }
 bool fast_is_promised(const Problem& problem, const reference::Gradients& g) {
   const double limit = problem.has(kXHat) ? 1e7 : 1e5;
@@ -80,7 +83,7 @@ bool counts_add_up(const Problem& problem) {
   return !is_lost(sum) && !(problem.op == Op::kGatherStats && is_lost(sum - 1));
 }
 
-ExpectedOutputs of_forward(const Problem& problem) {
+ExpectedOutputs of_forward(const Problem& problem, normgrad::Arithmetic arithmetic) {
   const reference::Forward f = reference_forward(problem);
   ExpectedOutputs out;
   out.output[kY] = f.y;
@@ -89,7 +92,7 @@ ExpectedOutputs of_forward(const Problem& problem) {
   out.output[kVarOut] = f.var;
   out.output[kRunningMean] = f.running_mean;
   out.output[kRunningVar] = f.running_var;
-  out.promised = forward_is_promised(problem.data_format(), f.seen, f.rstd_seen);
+  out.promised = forward_is_promised(problem, arithmetic, f.seen, f.rstd_seen);
   return out;
 }
 
@@ -112,13 +115,15 @@ reference::Output kind_of(Slot slot) {
 }
 
 reference::Arithmetic arithmetic_of(Op op, normgrad::Arithmetic arithmetic) {
-  if (!is_backward(op)) return reference::Arithmetic::kForward;
+  if (!has_two_arithmetics(op)) return reference::Arithmetic::kForward;
   return arithmetic == normgrad::Arithmetic::kFast ? reference::Arithmetic::kFast
                                                    : reference::Arithmetic::kExact;
 }
 
 ExpectedOutputs expected_outputs(const Problem& problem, normgrad::Arithmetic arithmetic) {
-  if (problem.op == Op::kForward || is_row_forward(problem.op)) return of_forward(problem);
+  if (problem.op == Op::kForward || is_row_forward(problem.op)) {
+    return of_forward(problem, arithmetic);
+  }
   if (problem.op == Op::kGatherStats) return of_gather_stats(problem);
   const reference::Gradients g = reference_gradients(problem);
   ExpectedOutputs out;

@@ -59,7 +59,7 @@ void expect_indifference(const Problem& p, const RunSettings& settings) {
 // The exact kernels know no instruction set.
 void expect_indifference(const Problem& p, int threads) {
   for (const normgrad::Isa isa : available_isas()) expect_indifference(p, {threads, isa, 1});
-  if (!is_backward(p.op)) return;
+  if (!has_two_arithmetics(p.op)) return;
   expect_indifference(p, {threads, normgrad::Isa::kPlain, 1, Arithmetic::kExact});
 }
 

@@ -2,6 +2,8 @@
 // variance, poison, what is absent, what is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "normgrad/last_error.h"
 #include "normgrad/plan.h"
 #include "ops/examples.h"
@@ -178,6 +180,22 @@ TEST(ConstantRow, HasAVarianceOfExactlyZero) {
       const Outputs out = run(p);
       EXPECT_EQ(values(p, out, kRstdOut), Values(9, HUGE_VAL));
       for (const double y : values(p, out, kY)) ASSERT_TRUE(std::isnan(y));
+    }
+  }
+}
+
+// Zeros need not be exact to be right, whether eps or nothing is added to their variance, and neither need rows beside them.
+TEST(ConstantRow, MayBeZeroAmongOthers) {
+  for (const Form form : kRowForwardForms) {
+    for (const Format data : kDataFormats) {
+      for (const double eps : {0.0, 1e-5}) {
+        Problem p = example(form, data, {20, 70});
+        p.eps = eps;
+        for (const std::size_t row : {0, 7, 8, 19}) {
+          std::fill_n(p.value[kX].begin() + static_cast<std::ptrdiff_t>(row * 70), 70, 0.0);
+        }
+        expect_within_bound(p);
+      }
     }
   }
 }

@@ -91,7 +91,8 @@ struct Set {
 
   const char* layout_name() const { return channels_last ? "channels-last" : "row-major"; }
   const char* arithmetic_name() const {
-    return is_backward(layout(forms[0], Format::kF32, {1, 1}).op) ? name(arithmetic) : "forward";
+    return has_two_arithmetics(layout(forms[0], Format::kF32, {1, 1}).op) ? name(arithmetic)
+                                                                          : "forward";
   }
   std::string title() const {
     return std::string(family) + ", " + layout_name() + ", " + arithmetic_name();
@@ -113,6 +114,11 @@ std::vector<Set> sets() {
     out.push_back(
         {"layer_norm", {Form::kLayerNormOfXHat, Form::kLayerNormOfX}, 100, false, arithmetic});
     out.push_back({"rms_norm", {Form::kRmsNorm, Form::kRmsNormOfRstd}, 1000, false, arithmetic});
+    out.push_back({"row_forward",
+                   {Form::kLayerNormForward, Form::kRmsNormForward},
+                   200000,
+                   false,
+                   arithmetic});
     for (const bool channels_last : {false, true}) {
       out.push_back({"batch_norm",
                      {Form::kBatchNormTraining, Form::kBatchNormInference, Form::kBatchNormSums,
@@ -125,7 +131,6 @@ std::vector<Set> sets() {
   out.push_back({"batch_norm_forward",
                  {Form::kForwardTraining, Form::kForwardGiven, Form::kGatherStats},
                  100000});
-  out.push_back({"row_forward", {Form::kLayerNormForward, Form::kRmsNormForward}, 200000});
   return out;
 }
 

@@ -16,7 +16,7 @@ Outputs run_model(const Problem& problem, normgrad::Arithmetic arithmetic) {
       return wide ? forward_model<double>(problem) : forward_model<float>(problem);
     case Op::kLayerNormForward:
     case Op::kRmsNormForward:
-      return wide ? row_forward_model<double>(problem) : row_forward_model<float>(problem);
+      return row_forward_model(problem, arithmetic);
     case Op::kGatherStats:
       return gather_stats_model(problem);
   }

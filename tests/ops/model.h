@@ -9,19 +9,18 @@
 
 namespace ops_test {
 
-// The forward operators have one arithmetic, whatever is asked for.
+// The forward operators of BatchNorm have one arithmetic, whatever is asked for.
 Outputs run_model(const Problem& problem,
                   normgrad::Arithmetic arithmetic = normgrad::Arithmetic::kFast);
 
 Outputs row_norm_model(const Problem& problem, normgrad::Arithmetic arithmetic);
+Outputs row_forward_model(const Problem& problem, normgrad::Arithmetic arithmetic);
 // And SyncBatchNorm's second half.
 Outputs batch_norm_model(const Problem& problem, normgrad::Arithmetic arithmetic);
 
-// Forward. A: the type of the arithmetic on elements, double for f32 data, float for 16-bit data.
+// BatchNorm forward. A: the type of the arithmetic on elements, double for f32 data, float for 16-bit data.
 template <class A>
 Outputs forward_model(const Problem& problem);
-template <class A>
-Outputs row_forward_model(const Problem& problem);  // LayerNorm and RMSNorm
 Outputs gather_stats_model(const Problem& problem);
 
 // (1 - momentum)*old + momentum*fresh: what becomes of a running statistic.

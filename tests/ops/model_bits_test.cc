@@ -5,6 +5,7 @@
 #include "ops/cases.h"
 #include "ops/channel_sums.h"
 #include "ops/examples.h"
+#include "ops/expectations.h"
 #include "ops/layouts.h"
 #include "ops/model.h"
 
@@ -36,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, ModelBits, testing::ValuesIn(ways()),
 void expect_model_bits(const Problem& p) {
   SCOPED_TRACE(title(p));
   for (const Arithmetic arithmetic : kArithmetics) {
-    if (arithmetic == Arithmetic::kExact && !is_backward(p.op)) continue;
+    if (arithmetic == Arithmetic::kExact && !has_two_arithmetics(p.op)) continue;
     const Outputs expected = run_model(p, arithmetic);
     for (const std::int64_t cache_bytes : {4096, 0}) {
       const OtherCache cache(cache_bytes);
@@ -163,7 +164,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, ModelBitsOf,
                          testing::Values(Form::kLayerNormOfXHat, Form::kLayerNormOfX,
                                          Form::kRmsNorm, Form::kRmsNormOfRstd,
                                          Form::kBatchNormTraining, Form::kBatchNormInference,
-                                         Form::kBatchNormSums, Form::kElemtBackward),
+                                         Form::kBatchNormSums, Form::kElemtBackward,
+                                         Form::kLayerNormForward, Form::kRmsNormForward),
                          [](const auto& param_info) { return name(param_info.param); });
 
 // Rows whose squares f32 loses, among rows whose squares it keeps.
@@ -191,6 +193,40 @@ TEST(ModelBitsOfRmsNorm, EdgesOfTheRange) {
       Problem p = example(Form::kRmsNorm, data, {11, 7});
       for (std::size_t d = 0; d < 7; ++d) p.value[kX][9 * 7 + d] = d == 0 ? first : 0;
       expect_model_bits(p);
+    }
+  }
+}
+
+// Of rows forward: var + eps of 2^-100 and 2^120, and their neighbours.
+TEST(ModelBitsOfRowForward, EdgesOfTheRange) {
+  for (const Form form : kRowForwardForms) {
+    for (const Format data : {Format::kBF16, Format::kF32}) {
+      for (const double size : {0x1p-50, 0x1.fep-51, 0x1p60, 0x1.02p60}) {
+        Problem p = example(form, data, {11, 8});
+        p.eps = 0;
+        for (std::size_t d = 0; d < 8; ++d) p.value[kX][9 * 8 + d] = d % 2 == 0 ? size : -size;
+        expect_model_bits(p);
+      }
+    }
+  }
+}
+
+// Rows whose first 64 columns are nearer to the mean of all than a pivot must be, or farther from it; blocks that lie far
+// from each other.
+TEST(ModelBitsOfRowForward, PivotsThatAreFar) {
+  for (const Format data : kDataFormats) {
+    for (const std::int64_t columns : {65, 200, 1000, 9000}) {
+      Problem p = example(Form::kLayerNormForward, data, {60, columns});
+      const auto n = static_cast<std::size_t>(columns);
+      for (std::size_t row = 0; row < 60; ++row) {
+        for (std::size_t d = 0; d < n; ++d) {
+          const double off = 0.02 * static_cast<double>(row) * (row % 2 == 0 ? 1 : 1000);
+          if (d < 64 || d > 5000) p.value[kX][row * n + d] += off;
+        }
+      }
+      settle(p);
+      expect_model_bits(p);
+      expect_within_bound(p);
     }
   }
 }

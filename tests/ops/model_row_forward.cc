@@ -1,50 +1,98 @@
-// Statistics on the f64 tree for every data type: mean = sum(x)/D, then squares of x - mean;
-// y = (x - mean)*s*w + b in A, or in f64 where s leaves the range of f32; f64 also takes off what
-// rounding left of the mean. RMSNorm has neither mean nor b.
-#include "ops/forward_tree.h"
+// LayerNorm and RMSNorm. Blocks of 4096 columns, each with the sums of x - pivot and its square around a pivot near its mean;
+// the row has them around the pivot of its first block. RMSNorm's pivot is 0, and it has neither mean nor b.
+//   d = sum/n    mean = pivot + d    r = 1/sqrt(squares/n - d^2 + eps)    y = (x - mean)*r*w + b
 #include "ops/model.h"
+#include "ops/tree.h"
 
 namespace ops_test {
 namespace {
+
+constexpr std::size_t kBlockColumns = 4096, kSampleColumns = 64;
+
+struct Moments {
+  double pivot, sum, squares;
+};
 
 struct Row {
   const Problem& p;
   std::size_t first, columns;  // its elements
   bool centres = p.op == Op::kLayerNormForward;
+  Arithmetic in = Arithmetic::kFast;
   double mean = 0, rest = 0, rstd = 0;
 
   double x(std::size_t d) const { return p.value[kX][first + d]; }
-
-  void compute() {
-    const auto n = static_cast<double>(columns);
-    if (centres) {
-      const double sum = forward_sum(1, columns, [&](auto, auto d) { return x(d); });
-      mean = sum / n;
-      rest = std::fma(-n, mean, sum) / n;
-      if (!std::isfinite(rest)) rest = 0;
-    }
-    const double squares = forward_sum(1, columns, [&](auto, auto d) {
-      const double centred = centres ? x(d) - mean : x(d);
-      return centred * centred;
-    });
-    rstd = 1.0 / std::sqrt(squares / n + p.eps);
+  // a - b of numbers of the arithmetic.
+  double difference(double a, double b) const {
+    return in == Arithmetic::kExact ? a - b : static_cast<float>(a) - static_cast<float>(b);
+  }
+  template <class TermAt>
+  double sum(Range columns_of, const TermAt& term) const {
+    Totals totals(in, p.data_format());
+    totals.add_piece(columns_of.end - columns_of.begin,
+                     [&](std::size_t d) { return term(x(columns_of.begin + d)); });
+    return totals.sum();
   }
 
-  template <class B>
-  double y(std::size_t d) const {
-    const auto s = static_cast<B>(rstd), w = static_cast<B>(p.has(kW) ? p.value[kW][d] : 1),
-               b = static_cast<B>(p.has(kB) ? p.value[kB][d] : 0);
-    if (!centres) return static_cast<B>(x(d)) * s * w;
-    B centred = minus_mean<B>(x(d), mean);
-    if (std::is_same_v<B, double>) centred -= static_cast<B>(rest);
-    return centred * s * w + b;
+  // Of the first `count` columns of a block, or, in exact arithmetic, of all.
+  double pivot_of(Range block, std::size_t count) const {
+    const Range some{block.begin, block.begin + count};
+    const double pivot = sum(some, [](double v) { return Term{v}; }) / static_cast<double>(count);
+    return in == Arithmetic::kExact ? pivot : static_cast<float>(pivot);
+  }
+  Moments around(double pivot, Range block) const {
+    Moments m{pivot, 0, 0};
+    m.sum = sum(block, [&](double v) { return Term{difference(v, pivot)}; });
+    m.squares = sum(block, [&](double v) {
+      return Term{difference(v, pivot), difference(v, pivot)};
+    });
+    return m;
+  }
+  Moments moments(Range block) const {
+    const std::size_t n = block.end - block.begin;
+    if (!centres) return {0, 0, around(0, block).squares};
+    if (in == Arithmetic::kExact) {
+      Moments m = around(pivot_of(block, n), block);
+      if (!std::isfinite(m.pivot)) m.sum = 0;
+      return m;
+    }
+    const std::size_t sample = std::min(n, kSampleColumns);
+    const Moments m = around(pivot_of(block, sample), block);
+    const bool far = m.sum * m.sum * 8 > m.squares * static_cast<double>(n);
+    return far && sample < n ? around(pivot_of(block, n), block) : m;
+  }
+
+  void compute(Arithmetic arithmetic) {
+    in = arithmetic;
+    std::vector<double> sums, squares;
+    double pivot = 0;
+    for (const Range block : parts_of(columns, kBlockColumns)) {
+      const Moments m = moments(block);
+      if (block.begin == 0) pivot = std::isfinite(m.pivot) ? m.pivot : 0;
+      const double e = m.pivot - pivot, n = static_cast<double>(block.end - block.begin);
+      sums.push_back(m.sum + n * e);
+      squares.push_back(m.squares + e * (2 * m.sum + n * e));
+    }
+    const auto n = static_cast<double>(columns);
+    const double d = centres ? fold(sums) / n : 0, var = fold(squares) / n - d * d;
+    mean = pivot + d;
+    rest = (pivot - mean) + d;
+    rstd = 1.0 / std::sqrt((var < 0 ? 0 : var) + p.eps);
+    const bool fits = rstd >= 0x1p-60 && rstd <= 0x1p50;
+    if (in == Arithmetic::kFast && !fits) compute(Arithmetic::kExact);
+  }
+
+  double y(std::size_t column) const {
+    const double w = p.has(kW) ? p.value[kW][column] : 1, b = p.has(kB) ? p.value[kB][column] : 0;
+    if (!centres) return product(in, product(in, x(column), rstd), w);
+    if (in == Arithmetic::kExact) return ((x(column) - mean) - rest) * rstd * w + b;
+    const double high = static_cast<float>(mean), low = (mean - high) + rest;
+    return multiply_add(in, multiply_add(in, difference(x(column), high), rstd, -low * rstd), w, b);
   }
 };
 
 }  // namespace
 
-template <class A>
-Outputs row_forward_model(const Problem& p) {
+Outputs row_forward_model(const Problem& p, Arithmetic arithmetic) {
   Outputs out;
   const RowExtents e = row_extents(p);
   for (std::size_t row = 0; row < e.rows; ++row) {
@@ -54,18 +102,12 @@ Outputs row_forward_model(const Problem& p) {
       continue;
     }
     Row r{p, row * e.columns, e.columns};
-    r.compute();
+    r.compute(arithmetic);
     store(p, out, kMeanOut, row, r.mean);
     store(p, out, kRstdOut, row, r.rstd);
-    const bool fits = r.rstd >= 0x1p-60 && r.rstd <= 0x1p60;
-    for (std::size_t d = 0; d < e.columns; ++d) {
-      store(p, out, kY, r.first + d, fits ? r.y<A>(d) : r.y<double>(d));
-    }
+    for (std::size_t d = 0; d < e.columns; ++d) store(p, out, kY, r.first + d, r.y(d));
   }
   return out;
 }
-
-template Outputs row_forward_model<float>(const Problem&);
-template Outputs row_forward_model<double>(const Problem&);
 
 }  // namespace ops_test

@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Form::kLayerNormOfXHat, Form::kLayerNormOfX, Form::kRmsNorm,
                                      Form::kRmsNormOfRstd, Form::kBatchNormTraining,
                                      Form::kBatchNormInference, Form::kBatchNormSums,
-                                     Form::kElemtBackward),
+                                     Form::kElemtBackward, Form::kLayerNormForward,
+                                     Form::kRmsNormForward),
                      testing::ValuesIn(kDataFormats)),
     [](const auto& param_info) {
       return std::string(name(std::get<0>(param_info.param))) + "_" +

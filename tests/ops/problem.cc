@@ -23,17 +23,15 @@ std::string list(const std::vector<std::int64_t>& values) {
 }  // namespace
 
 bool is_row_forward(Op op) { return op == Op::kLayerNormForward || op == Op::kRmsNormForward; }
-bool is_row_norm(Op op) {
-  return op == Op::kLayerNorm || op == Op::kRmsNorm || is_row_forward(op);
-}
+bool is_row_norm(Op op) { return op == Op::kLayerNorm || op == Op::kRmsNorm || is_row_forward(op); }
 bool is_channel_norm(Op op) { return !is_row_norm(op) && op != Op::kGatherStats; }
 bool is_backward(Op op) { return op <= Op::kElemtBackward; }
+bool has_two_arithmetics(Op op) { return is_backward(op) || is_row_forward(op); }
 
 const char* name(Op op) {
-  constexpr const char* kNames[] = {
-      "layer_norm",     "rms_norm", "batch_norm",   "batch_norm_sums",
-      "elemt_backward", "forward",  "gather_stats", "layer_norm_forward",
-      "rms_norm_forward"};
+  constexpr const char* kNames[] = {"layer_norm",      "rms_norm",           "batch_norm",
+                                    "batch_norm_sums", "elemt_backward",     "forward",
+                                    "gather_stats",    "layer_norm_forward", "rms_norm_forward"};
   return kNames[static_cast<int>(op)];
 }
 

@@ -27,15 +27,15 @@ enum class Op {
   kLayerNormForward,
   kRmsNormForward
 };
-inline constexpr Op kOps[] = {
-    Op::kLayerNorm,     Op::kRmsNorm, Op::kBatchNorm,   Op::kBatchNormSums,
-    Op::kElemtBackward, Op::kForward, Op::kGatherStats, Op::kLayerNormForward,
-    Op::kRmsNormForward};
+inline constexpr Op kOps[] = {Op::kLayerNorm,     Op::kRmsNorm,          Op::kBatchNorm,
+                              Op::kBatchNormSums, Op::kElemtBackward,    Op::kForward,
+                              Op::kGatherStats,   Op::kLayerNormForward, Op::kRmsNormForward};
 inline constexpr Format kDataFormats[] = {Format::kF32, Format::kF16, Format::kBF16};
 bool is_row_norm(Op op);
 bool is_row_forward(Op op);
 bool is_channel_norm(Op op);
-bool is_backward(Op op);  // and so has two arithmetics
+bool is_backward(Op op);
+bool has_two_arithmetics(Op op);
 
 // Up to kRunningVar outputs, from kRunningMean on inputs: the running statistics are both. What
 // several operators call by one name has one slot as an output, another one as an input.

@@ -17,12 +17,10 @@ F64 = 2.0**-40
 
 
 def factor(what, data_dtype):
-    """c. Gradients are computed in fast arithmetic for every data type, forward outputs of float32 data in float64."""
+    """c of fast arithmetic, whatever the data type."""
     if data_dtype == "float64":
         return F64
-    if what in SUMS:
-        return 2.0**-20
-    return 2.0**-19 if what == "dx" or data_dtype != "float32" else F64
+    return 2.0**-20 if what in SUMS else 2.0**-19
 
 
 def ulp(value, dtype):
@@ -61,7 +59,8 @@ class Exact:
         x_hat = (x - mean) * s
         self.mean, self.rstd, self.var, self.n = mean, s, var, n
         self.y = x_hat * w + b
-        self.y_scale = np.abs(x_hat * w) + np.abs(b)
+        of_mean = np.abs(x_hat).mean(axes, keepdims=True) if centred and statistics is None else 0
+        self.y_scale = (np.abs(x_hat) + of_mean) * np.abs(w) + np.abs(b)
         if dy is None:
             return
         a = dy * w

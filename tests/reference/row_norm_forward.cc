@@ -1,11 +1,8 @@
 // mean = sum(x)/D;  var = sum((x - mean)^2)/D;  s = 1/sqrt(var + eps);  y = (x - mean)*s*w + b.
 // RMSNorm: nothing is centred: s = 1/sqrt(sum(x^2)/D + eps);  y = x*s*w.
-//
-// LayerNorm's y has slack where f64 may not have the sum of x exactly (mean_error.h).
 #include <cmath>
 
 #include "reference/forward.h"
-#include "reference/mean_error.h"
 
 namespace reference {
 namespace {
@@ -14,27 +11,23 @@ enum class Centre { kMean, kZero };
 
 struct Row {
   Quad mean = 0, size_x = 0, s = 1;
-  Quad mean_error = 0;
+  Quad mean_size = 0;  // mean(|x - mean|); 0 where nothing is centred
 };
 
 Row read_row(const RowForward& in, std::size_t row, Centre centre) {
   Row out;
-  MeanError error;
   Quad sum = 0, squares = 0;
   const Quad n = static_cast<double>(in.columns);
   const double* x = in.x.data() + row * in.columns;
   for (std::size_t d = 0; d < in.columns; ++d) {
     sum += x[d];
     out.size_x += magnitude(x[d]);
-    error.note(x[d]);
   }
-  if (centre == Centre::kMean) {
-    out.mean = sum / n;
-    out.mean_error = error.greatest();
-  }
+  if (centre == Centre::kMean) out.mean = sum / n;
   for (std::size_t d = 0; d < in.columns; ++d) {
     const Quad centred = x[d] - out.mean;
     squares += centred * centred;
+    if (centre == Centre::kMean) out.mean_size += magnitude(centred) / n;
   }
   out.s = 1 / square_root(squares / n + in.eps);
   return out;
@@ -45,8 +38,8 @@ void set_y(const RowForward& in, std::size_t row, const Row& r, Forward& out) {
     const std::size_t i = row * in.columns + d;
     const Quad w = in.w.empty() ? 1 : in.w[d], b = in.b.empty() ? 0 : in.b[d];
     const Quad centred = in.x[i] - r.mean, term = centred * r.s * w;
-    out.y.set(i, term + b, magnitude(term) + magnitude(b));
-    out.y.slack[i] = slack_of_mean(r.mean_error, centred, r.s * w);
+    const Quad scale = (magnitude(centred) + r.mean_size) * magnitude(r.s * w);
+    out.y.set(i, term + b, scale + magnitude(b));
     for (const Quad value : {Quad{in.x[i]}, centred, centred * r.s, w, b}) out.seen.note(value);
   }
   out.rstd_seen.note(r.s);

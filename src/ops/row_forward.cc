@@ -1,0 +1,283 @@
+#include "ops/row_forward.h"
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/cache.h"
+#include "kernels/pairwise.h"
+#include "kernels/parallel_for.h"
+#include "ops/workspace.h"
+#include "runtime/failure.h"
+
+namespace normgrad {
+namespace {
+
+using kernels::Kernels;
+using kernels::kMomentColumns;
+using kernels::Moments;
+using kernels::Rows;
+using kernels::RowScale;
+
+// Rows that are in work together: so many divisions and roots overlap.
+constexpr std::int64_t kGroup = 8;
+// Blocks of rows for threads.
+constexpr std::int64_t kBlocks = 64;
+
+struct Space {
+  Space(const PlanBody& plan, const RowForwardRoles& roles, void* at = nullptr) : cut(at) {
+    const std::int64_t columns = plan.row.columns, pitch = kernels::padded(columns);
+    w = cut.take<float>(pitch);
+    if (roles.b != kAbsent) b = cut.take<float>(pitch);
+    if (columns > kMomentColumns) blocks = cut.take<Moments>(ceil_div(columns, kMomentColumns));
+  }
+  Workspace cut;
+  float *w, *b = nullptr;
+  Moments* blocks = nullptr;  // of a row that threads share
+};
+
+// The moments of a row's blocks become those of the row, around the pivot of the first: with e = the block's pivot - that
+// one, x is x - pivot + e away from it.
+class RowMoments {
+ public:
+  void add(const Moments& block, double n) {
+    if (!begun_) pivot_ = std::isfinite(block.pivot) ? block.pivot : 0;
+    begun_ = true;
+    const double e = block.pivot - pivot_;
+    sums_.add({block.sum + n * e, block.squares + e * (2 * block.sum + n * e)});
+  }
+  Moments finish() const {
+    const auto [sum, squares] = sums_.finish();
+    return {pivot_, sum, squares};
+  }
+
+ private:
+  bool begun_ = false;
+  double pivot_ = 0;
+  kernels::Pairwise<2> sums_;
+};
+
+class RowForward {
+ public:
+  RowForward(const PlanBody& plan, const RowForwardRoles& roles, const RowForwardRecipe& recipe,
+             void* const* data, std::byte* workspace)
+      : plan_(plan),
+        roles_(roles),
+        recipe_(recipe),
+        split_(plan.row),
+        arguments_(plan, data),
+        space_(plan, roles, workspace),
+        kernels_(kernels::kernels_for(arguments_.dtype(), plan.arithmetic)),
+        exact_(kernels::kernels_for(arguments_.dtype(), Arithmetic::kExact)),
+        writes_(arguments_.wanted(roles.y)),
+        bytes_((writes_ ? 2 : 1) * split_.rows * arguments_.row_bytes()),
+        streams_(writes_ && kernels::is_worth_streaming(bytes_) &&
+                 !arguments_.is_in_place(roles.y, roles.x)) {}
+
+  void run() const {
+    if (writes_) {
+      arguments_.load_parameter(kernels_, roles_.w, 1, space_.w);
+      if (roles_.b != kAbsent) arguments_.load_parameter(kernels_, roles_.b, 0, space_.b);
+    }
+    // Fewer rows than would give each thread its share are shared, if they are long.
+    if (split_.columns > 4 * kMomentColumns && split_.rows < 2 * threads()) return run_shared();
+    const std::int64_t rows = ceil_div(ceil_div(split_.rows, kBlocks), kGroup) * kGroup;
+    kernels::parallel_for(ceil_div(split_.rows, rows), split_.rows * split_.columns,
+                          [&](std::int64_t block) {
+                            run_rows(block * rows, std::min(split_.rows, (block + 1) * rows));
+                          });
+  }
+
+ private:
+  Rows rows_at(std::int64_t row, std::int64_t count) const {
+    return arguments_.rows(kAbsent, roles_.x, roles_.y, row, count);
+  }
+
+  // ---- statistics ----
+  Columns block_of(std::int64_t block) const {
+    return {block * kMomentColumns, std::min(split_.columns, (block + 1) * kMomentColumns)};
+  }
+  void block_moments(const Kernels& k, const Rows& row, std::int64_t block, Moments* to) const {
+    k.moments(recipe_.about, arguments_.part_of(row, 0, 1, block_of(block)), to);
+  }
+  // block(b): the moments of a block.
+  template <class Block>
+  Moments fold(Block&& block) const {
+    RowMoments row;
+    for (std::int64_t b = 0; b * kMomentColumns < split_.columns; ++b) {
+      row.add(block(b), static_cast<double>(block_of(b).count()));
+    }
+    return row.finish();
+  }
+  void moments(const Kernels& k, const Rows& rows, Moments* to) const {
+    if (split_.columns <= kMomentColumns) return k.moments(recipe_.about, rows, to);
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      const Rows row = arguments_.one_of(rows, r);
+      to[r] = fold([&](std::int64_t block) {
+        Moments part;
+        block_moments(k, row, block, &part);
+        return part;
+      });
+    }
+  }
+  void finish(const Moments* moments, std::int64_t rows, RowScale* scales) const {
+    recipe_.finish(moments, rows, static_cast<double>(split_.columns), plan_.eps, scales);
+    for (std::int64_t r = 0; r < rows; ++r) scales[r].round();
+  }
+  // If var + eps is not within 2^-100 and 2^120, f32 may have lost squares, or, if it is not finite, sums.
+  static bool f32_has(const RowScale& scale) { return scale.r >= 0x1p-60 && scale.r <= 0x1p50; }
+  // Whether exact kernels must do a row. In fast arithmetic its moments are taken again.
+  bool is_exact(std::int64_t row, RowScale& scale) const {
+    if (kernels_.exact) return true;
+    if (f32_has(scale)) return false;
+    Moments exact;
+    moments(exact_, rows_at(row, 1), &exact);
+    finish(&exact, 1, &scale);
+    return true;
+  }
+  void store_statistics(std::int64_t row, std::int64_t count, const RowScale* scales) const {
+    double means[kGroup], rstds[kGroup];
+    for (std::int64_t r = 0; r < count; ++r) means[r] = scales[r].mean, rstds[r] = scales[r].r;
+    arguments_.write_numbers(roles_.mean, row, count, means);
+    arguments_.write_numbers(roles_.rstd, row, count, rstds);
+  }
+
+  // ---- y ----
+  // Of columns from `column` on.
+  void normalize(const Kernels& k, const Rows& rows, const RowScale* scales,
+                 std::int64_t column) const {
+    k.normalize(rows, space_.w + column, space_.b == nullptr ? nullptr : space_.b + column, scales);
+  }
+  void emit(const Kernels& k, Rows& rows, const RowScale* scales, std::int64_t column) const {
+    if (!writes_) return;
+    rows.past_cache = streams_ && k.fills_lines && kernels::begin_lines(rows);
+    if (!streams_ || rows.past_cache) return normalize(k, rows, scales, column);
+    for (std::int64_t begin = 0; begin < rows.columns; begin += kRange) {
+      const Columns part{begin, std::min(rows.columns, begin + kRange)};
+      arguments_.emit_by_tile(k, arguments_.part_of(rows, 0, rows.rows, part),
+                              [&](const Rows& some, std::int64_t first) {
+                                normalize(k, some, scales + first, column + begin);
+                              });
+    }
+  }
+
+  // Each by the kernels that it asks for.
+  [[gnu::noinline]] void emit_each(std::int64_t row, const Rows& rows, RowScale* scales) const {
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      Rows one = arguments_.one_of(rows, r);
+      emit(is_exact(row + r, scales[r]) ? exact_ : kernels_, one, scales + r, 0);
+    }
+  }
+
+  void run_rows(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t fit = std::max<std::int64_t>(kNearBytes / 2 / arguments_.row_bytes(), 1);
+    const std::int64_t together = fit >= kGroup ? kGroup : fit >= 4 ? 4 : fit;
+    const bool fetches = arguments_.row_bytes() >= kFarRowBytes && kernels::is_far_away(bytes_) &&
+                         4 * arguments_.row_bytes() <= kernels::second_level_cache_bytes();
+    for (std::int64_t row = begin, count; row < end; row += count) {
+      count = arguments_.even_rows(row, std::min(together, end - row));
+      Rows rows = rows_at(row, count);
+      Moments of[kGroup];
+      RowScale scales[kGroup];
+      moments(kernels_, rows, of);
+      finish(of, count, scales);
+      // While these are mapped: the next moments then find them near.
+      if (fetches && row + 2 * count <= end && arguments_.even_rows(row, 2 * count) == 2 * count) {
+        rows.x_ahead = count * rows.x_stride;
+      }
+      bool fast = !kernels_.exact;
+      for (std::int64_t r = 0; r < count; ++r) fast &= f32_has(scales[r]);
+      if (fast) {
+        emit(kernels_, rows, scales, 0);
+      } else {
+        emit_each(row, rows, scales);
+      }
+      store_statistics(row, count, scales);
+    }
+    if (streams_) kernels::stream_fence();
+  }
+
+  // Threads share each row: its blocks of columns.
+  void run_shared() const {
+    const std::int64_t blocks = ceil_div(split_.columns, kMomentColumns);
+    for (std::int64_t row = 0; row < split_.rows; ++row) {
+      const Rows rows = rows_at(row, 1);
+      kernels::parallel_for(blocks, split_.columns, [&](std::int64_t block) {
+        block_moments(kernels_, rows, block, space_.blocks + block);
+      });
+      const Moments of = fold([&](std::int64_t block) { return space_.blocks[block]; });
+      RowScale scale;
+      finish(&of, 1, &scale);
+      const Kernels& k = is_exact(row, scale) ? exact_ : kernels_;
+      kernels::parallel_for(writes_ ? blocks : 0, split_.columns, [&](std::int64_t block) {
+        const Columns columns = block_of(block);
+        Rows some = arguments_.part_of(rows, 0, 1, columns);
+        emit(k, some, &scale, columns.begin);
+        if (streams_) kernels::stream_fence();
+      });
+      store_statistics(row, 1, &scale);
+    }
+  }
+
+  const PlanBody& plan_;
+  const RowForwardRoles& roles_;
+  const RowForwardRecipe& recipe_;
+  const RowSplit& split_;
+  const RowArguments arguments_;
+  const Space space_;
+  const Kernels &kernels_, &exact_;
+  const bool writes_;
+  const std::int64_t bytes_;
+  const bool streams_;
+};
+
+// Rows whose statistics are wanted though they have no elements.
+std::int64_t rows_of_nothing(const PlanBody& plan, const RowForwardRoles& roles) {
+  for (const int role : {roles.mean, roles.rstd}) {
+    if (role == kAbsent || !plan.argument[role].tensor.present()) continue;
+    const Tensor& tensor = plan.argument[role].tensor;  // that fits into memory
+    std::int64_t rows = 1;
+    for (int d = 0; d < tensor.rank; ++d) rows *= tensor.shape[d];
+    return rows;
+  }
+  return 0;
+}
+
+void store_statistics_of_nothing(const PlanBody& plan, const RowForwardRoles& roles,
+                                 void* const* data) {
+  const RowArguments arguments(plan, data);
+  constexpr double kMean = 0, kRstd = std::numeric_limits<double>::quiet_NaN();
+  for (std::int64_t row = 0; row < plan.row.rows; ++row) {
+    arguments.write_numbers(roles.mean, row, 1, &kMean);
+    arguments.write_numbers(roles.rstd, row, 1, &kRstd);
+  }
+}
+
+}  // namespace
+
+Status plan_row_forward(PlanBody& plan, const RowForwardRoles& roles) {
+  split_rows(plan);
+  RowSplit& split = plan.row;
+  if (split.columns == 0) {
+    split.rows = rows_of_nothing(plan, roles);
+    if (split.rows == 0) return Status::kOk;
+    split.rank = collapse(plan.tensor(plan.op->data).rank - 1, split.extents, split.strides, kArgs);
+    return Status::kOk;
+  }
+  if (split.rows == 0) return Status::kOk;
+  const Checked bytes = Space(plan, roles).cut.bytes();
+  if (!bytes.ok()) {
+    return fail(Status::kBadShape, "%lld columns are more than memory can hold the parameters of",
+                static_cast<long long>(split.columns));
+  }
+  plan.workspace_bytes = static_cast<std::size_t>(bytes.value());
+  return Status::kOk;
+}
+
+void run_row_forward(const PlanBody& plan, const RowForwardRoles& roles,
+                     const RowForwardRecipe& recipe, void* const* data, std::byte* workspace) {
+  if (plan.row.columns == 0) return store_statistics_of_nothing(plan, roles, data);
+  if (plan.row.rows == 0) return;
+  RowForward(plan, roles, recipe, data, workspace).run();
+}
+
+}  // namespace normgrad
