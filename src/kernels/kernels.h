@@ -38,10 +38,10 @@ inline bool in_range(double value) {
   return size == 0 || (size >= 1e-30 && size <= 1e30);
 }
 // And of two at once, which are asked for every row. Not 0: it is.
-typedef double Two __attribute__((vector_size(16)));
+typedef double TwoDoubles __attribute__((vector_size(16)));
 typedef std::int64_t TwoBits __attribute__((vector_size(16)));
-inline TwoBits are_in_range(Two values) {
-  const auto size = (Two)((TwoBits)values & ~(std::int64_t{1} << 63));
+inline TwoBits are_in_range(TwoDoubles values) {
+  const auto size = (TwoDoubles)((TwoBits)values & ~(std::int64_t{1} << 63));
   return ((size >= 1e-30) & (size <= 1e30)) | (size == 0.0);
 }
 
@@ -65,7 +65,7 @@ struct RowMap {
   // Rounds them. Returns whether all are in range; `factor` is the r that they came from.
   bool round(double factor) {
     typedef float Pair __attribute__((vector_size(8)));
-    const Two ab = {a(), b()}, cr = {c(), factor};
+    const TwoDoubles ab = {a(), b()}, cr = {c(), factor};
     const Pair first = __builtin_convertvector(ab, Pair), last = __builtin_convertvector(cr, Pair);
     rounded = {first[0], first[1], last[0], last[1]};
     const TwoBits fit = are_in_range(ab) & are_in_range(cr);
@@ -124,8 +124,8 @@ inline constexpr int kTotals = 16;
 // The eight lanes of a sum as one number.
 inline __attribute__((always_inline)) double fold_totals(const double* t) {
   typedef double Unaligned __attribute__((vector_size(16), aligned(8)));
-  const auto two = [t](int i) -> Two { return *reinterpret_cast<const Unaligned*>(t + i); };
-  const Two sums = (two(0) + two(4)) + (two(2) + two(6));
+  const auto two = [t](int i) -> TwoDoubles { return *reinterpret_cast<const Unaligned*>(t + i); };
+  const TwoDoubles sums = (two(0) + two(4)) + (two(2) + two(6));
   return sums[0] + sums[1];
 }
 // Columns are cut into steps of 32. Rows of numbers per column are padded to whole steps.

@@ -39,7 +39,7 @@ namespace normgrad::NORMGRAD_TARGET {
 
 using kernels::BFloat;
 using kernels::Half;
-using kernels::Two;
+using kernels::TwoDoubles;
 
 inline constexpr int kStep = 32;
 
@@ -372,16 +372,17 @@ NORMGRAD_INLINE Shorts4 narrowed(Vec<float> v, Half) {
 typedef float Pair __attribute__((vector_size(8)));
 NORMGRAD_INLINE Pair multiply_add_pair(Pair a, Pair b, Pair c) {
   typedef std::int64_t Integers __attribute__((vector_size(16)));
-  const Two p = __builtin_convertvector(a, Two) * __builtin_convertvector(b, Two);
-  const Two z = __builtin_convertvector(c, Two);
-  const Two s = p + z;
-  const Two p_part = s - z, z_part = s - p_part;
-  const Two e = (p - p_part) + (z - z_part);
+  const TwoDoubles p =
+      __builtin_convertvector(a, TwoDoubles) * __builtin_convertvector(b, TwoDoubles);
+  const TwoDoubles z = __builtin_convertvector(c, TwoDoubles);
+  const TwoDoubles s = p + z;
+  const TwoDoubles p_part = s - z, z_part = s - p_part;
+  const TwoDoubles e = (p - p_part) + (z - z_part);
   const Integers bits = (Integers)s;
   const Integers away = (e > 0.0) ^ (s > 0.0);  // -1 or 0
   const Integers inexact = (e > 0.0) | (e < 0.0);
   const Integers odd = bits + (inexact & ((bits & 1) - 1) & (away + away + 1));
-  return __builtin_convertvector((Two)odd, Pair);
+  return __builtin_convertvector((TwoDoubles)odd, Pair);
 }
 [[gnu::noinline]] inline Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) {
   const auto low = [](Vec<float> v) { return __builtin_shufflevector(v, v, 0, 1); };
