@@ -47,15 +47,16 @@ inline ExactBatch formulas(const Batch& in) {
         if (i / kLength % kChannels == c) body(i);
       }
     };
-    long double mean = 0, squares = 0, q = 0, q_T = 0;
+    long double mean = 0, squares = 0, size = 0, q = 0, q_T = 0;
     each([&](std::size_t i) { mean += in.x[i] / n; });
     each([&](std::size_t i) { squares += (in.x[i] - mean) * (in.x[i] - mean); });
+    each([&](std::size_t i) { size += std::fabs(in.x[i] - mean) / n; });
     const long double rstd = 1 / std::sqrt(squares / n + kEps), scale = rstd * in.w[c];
     long double &db = out.db.value[c], &db_T = out.db.T[c];
     each([&](std::size_t i) {
       const long double x_mu = in.x[i] - mean;
       out.y.value[i] = x_mu * scale + in.b[c];
-      out.y.T[i] = std::fabs(x_mu * scale) + std::fabs(in.b[c]);
+      out.y.T[i] = (std::fabs(x_mu) + size) * std::fabs(scale) + std::fabs(in.b[c]);
       db += in.dy[i], db_T += std::fabs(in.dy[i]);
       q += in.dy[i] * x_mu, q_T += std::fabs(in.dy[i] * x_mu);
     });
@@ -86,8 +87,8 @@ double error(const std::vector<T>& got, const Exact& exact, std::size_t first, d
   return static_cast<double>(worst);
 }
 
-inline double error(const Batch& got, const ExactBatch& exact, std::size_t first, double c_dx) {
-  return std::max(error(got.y, exact.y, first, 0x1p-40), error(got.dx, exact.dx, first, c_dx));
+inline double error(const Batch& got, const ExactBatch& exact, std::size_t first, double c) {
+  return std::max(error(got.y, exact.y, first, c), error(got.dx, exact.dx, first, c));
 }
 
 // FNV-1a of all that a rank has computed.

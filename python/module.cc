@@ -333,10 +333,5 @@ the elements per channel of each.)");
       "What runs: plain (portable C++), baseline (arm64: NEON), avx2 or avx512. It changes the "
       "speed, "
       "never a bit.");
-#if NORMGRAD_HIGHWAY
-  m.attr("has_vector_code") = true;
-#else
-  m.attr("has_vector_code") = false;
-#endif
   add_torch_functions(m);
 }

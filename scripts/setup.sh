@@ -9,7 +9,6 @@ command_line="./scripts/$(basename -- "$0")${*:+ $*}"
 
 packages=(
   cmake ninja-build g++  # the build
-  libhwy-dev             # Google Highway: vectors for every instruction set
   nlohmann-json3-dev     # JSON: aclInit's file
   libgtest-dev           # GoogleTest: the tests
   libbenchmark-dev       # Google Benchmark: the benchmarks

@@ -6,5 +6,4 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 
 # Packages that this machine has for its own processor alone: what of them is text serves arm64 too.
-set(hwy_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(GTest_DIR ${CMAKE_CURRENT_LIST_DIR})

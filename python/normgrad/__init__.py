@@ -7,7 +7,6 @@ strides (rows of LayerNorm and RMSNorm lie together), and is not copied. ``out=`
 to write results to: one per result, or None for those that are to be made.
 """
 
-import warnings as _warnings
 
 from ._core import (
     batch_norm,
@@ -41,10 +40,3 @@ __all__ = [
     "set_num_threads",
 ]
 __version__ = "0.1.0"
-
-if not _core.has_vector_code:  # noqa: F821 - importing from it has bound it
-    _warnings.warn(
-        "normgrad was built without Google Highway and is slow: install it (Debian: libhwy-dev), "
-        "then install normgrad again",
-        stacklevel=2,
-    )

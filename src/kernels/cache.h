@@ -20,26 +20,6 @@ NORMGRAD_API void set_last_level_cache_bytes(std::int64_t bytes);
 inline bool is_worth_streaming(std::int64_t bytes) { return bytes > last_level_cache_bytes() / 2; }
 inline bool is_far_away(std::int64_t bytes) { return bytes > last_level_cache_bytes() / 4; }
 
-// The forward passes' own rule, by elements: where the cache holds them, fetching only costs.
-inline bool is_worth_fetching(std::int64_t elements) {
-  return elements > last_level_cache_bytes() / 16;
-}
-
-// prefetch() starts to bring a cache line into L2, where it is kept until its turn comes; prefetch_to_write() is for a line
-// that will be written. By name: g++ drops __builtin_prefetch in an inline function. Of prefetch_to_write it would make a
-// fetch for reading, for fear of a processor without the instruction, where it does nothing.
-#if defined(__x86_64__)
-inline void prefetch(const void* address) {
-  __asm__ volatile("prefetcht1 %0" : : "m"(*static_cast<const char*>(address)));
-}
-inline void prefetch_to_write(const void* address) {
-  __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
-}
-#else
-inline void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
-inline void prefetch_to_write(const void* address) { __builtin_prefetch(address, 1, 2); }
-#endif
-
 }  // namespace normgrad::kernels
 
 #endif

@@ -7,7 +7,13 @@
 namespace normgrad::NORMGRAD_TARGET {
 
 template <class A>
-void prepare_channel(const RowMap& map, A* rows, std::int64_t pitch) {
+void prepare_channel(Form form, const RowMap& map, A* rows, std::int64_t pitch) {
+  if (form == Form::kX) {  // x is subtracted from the mean: see channel_moments.h
+    rows[kMean * pitch] = plain_number<A>(map.mean);
+    rows[kB * pitch] = plain_number<A>(-map.scale);
+    rows[kC * pitch] = plain_number<A>(map.constant());
+    return;
+  }
   rows[kMean * pitch] = plain_number<A>(map.mean);
   rows[kRest * pitch] = plain_number<A>(rest_of<A>(map.mean));
   rows[kA * pitch] = map.rounded.a;
@@ -15,14 +21,14 @@ void prepare_channel(const RowMap& map, A* rows, std::int64_t pitch) {
   rows[kC * pitch] = map.rounded.c;
 }
 template <class A>
-void prepare_planes(const ChannelMaps& maps, std::int64_t count) {
+void prepare_planes(Form form, const ChannelMaps& maps, std::int64_t count) {
   for (std::int64_t c = 0; c < count; ++c)
-    prepare_channel<A>(maps.maps[c], maps.rows + c, maps.pitch);
+    prepare_channel<A>(form, maps.maps[c], maps.rows + c, maps.pitch);
 }
 
 // Rows of numbers in the order of lanes. After as many pixels as fill whole steps they repeat themselves.
 template <class A, class T>
-void prepare_columns(ChannelMaps& maps, std::int64_t begin, std::int64_t end) {
+void prepare_columns(Form form, ChannelMaps& maps, std::int64_t begin, std::int64_t end) {
   constexpr DataType kOrder = kSplitsLanes<A, T> ? DataType::kBF16 : DataType::kF32;
   std::int64_t period = maps.channels;
   while (period % kStep != 0) period *= 2;
@@ -30,9 +36,9 @@ void prepare_columns(ChannelMaps& maps, std::int64_t begin, std::int64_t end) {
   maps.have_rest = false;
   for (std::int64_t c = begin; c < end && c < begin + maps.channels; ++c) {
     const RowMap& map = maps.maps[c];
-    maps.have_rest |= rest_of<A>(map.mean) != 0;
+    maps.have_rest |= form != Form::kX && rest_of<A>(map.mean) != 0;
     for (std::int64_t column = c; column < first_end; column += maps.channels) {
-      prepare_channel<A>(map, maps.rows + kernels::lane_of(kOrder, column), maps.pitch);
+      prepare_channel<A>(form, map, maps.rows + kernels::lane_of(kOrder, column), maps.pitch);
     }
   }
   for (int r = 0; r < kernels::kChannelMapRows; ++r) {

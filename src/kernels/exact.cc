@@ -160,20 +160,26 @@ void add(const double* terms, double* sums, std::int64_t count) {
 }
 
 // Maps of channels are read as they are.
-void prepare_planes(const ChannelMaps&, std::int64_t) {}
-void prepare_columns(ChannelMaps&, std::int64_t, std::int64_t) {}
+void prepare_planes(Form, const ChannelMaps&, std::int64_t) {}
+void prepare_columns(Form, ChannelMaps&, std::int64_t, std::int64_t) {}
 
 template <class T>
 void plane_sums(const Rows& m, const ChannelMaps& maps, double* totals) {
   row_sums<T>(Terms::kWg, m, nullptr, maps.maps + maps.first, totals);
 }
 template <class T>
+double channel_out(Form form, const Rows& m, std::int64_t r, std::int64_t c, const RowMap& map) {
+  const double x = element<T>(m.x, m.x_stride, r, c);
+  if (form == Form::kX) return ((x - map.mean) - map.rest) * map.scale + map.shift;
+  const double dy = element<T>(m.g, m.g_stride, r, c);
+  return form == Form::kG ? dy * map.scale : mapped(dy, normalized(x, map), map);
+}
+template <class T>
 void map_planes(Form form, const Rows& m, const ChannelMaps& maps) {
   const RowMap* map = maps.maps + maps.first;
-  if (form == Form::kGX) return map_rows<T>(m, nullptr, map);
   for (std::int64_t r = 0; r < m.rows; ++r) {
     for (std::int64_t c = 0; c < m.columns; ++c) {
-      put<T>(m, r, c, element<T>(m.g, m.g_stride, r, c) * map[r].scale);
+      put<T>(m, r, c, channel_out<T>(form, m, r, c, map[r]));
     }
   }
 }
@@ -201,14 +207,41 @@ template <class T>
 void map_columns(Form form, const Rows& m, const ChannelMaps& maps) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
     for (std::int64_t c = 0; c < m.columns; ++c) {
-      const RowMap& map = map_of(maps, c);
-      const double dy = element<T>(m.g, m.g_stride, r, c);
-      put<T>(m, r, c,
-             form == Form::kG
-                 ? dy * map.scale
-                 : mapped(dy, normalized(element<T>(m.x, m.x_stride, r, c), map), map));
+      put<T>(m, r, c, channel_out<T>(form, m, r, c, map_of(maps, c)));
     }
   }
+}
+
+template <class T>
+void plane_moments(bool squares, const Rows& m, const double* centres, double* totals) {
+  for (std::int64_t r = 0; r < m.rows; ++r, totals += kernels::kTotals) {
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const double off = centres[r] - element<T>(m.x, m.x_stride, r, c);
+      totals[c % 8] += off;
+      if (squares) totals[8 + c % 8] += off * off;
+    }
+  }
+}
+
+template <class T>
+void column_moments(const Rows& m, double before, double* sums, double* squares) {
+  const auto n = static_cast<double>(m.rows);
+  const kernels::Merge merge(before, n);
+  for (std::int64_t c = 0; c < m.columns; ++c) {
+    double sum = 0, square = 0;
+    for (std::int64_t r = 0; r < m.rows; ++r) sum += element<T>(m.x, m.x_stride, r, c);
+    const double mean = sum / n;
+    for (std::int64_t r = 0; r < m.rows; ++r) {
+      const double off = mean - element<T>(m.x, m.x_stride, r, c);
+      square += off * off;
+    }
+    merge(sum, square, sums[lane_of<T>(c)], squares[lane_of<T>(c)]);
+  }
+}
+
+void merge_moments(const kernels::Merge& merge, const double* from, double* to, std::int64_t pitch,
+                   std::int64_t count) {
+  for (std::int64_t c = 0; c < count; ++c) merge(from[c], from[pitch + c], to[c], to[pitch + c]);
 }
 
 template <class T>
@@ -229,6 +262,9 @@ constexpr kernels::Kernels kernel_set() {
           prepare_columns,
           column_sums<T>,
           map_columns<T>,
+          plane_moments<T>,
+          column_moments<T>,
+          merge_moments,
           kernels::stream,
           true,
           false};

@@ -24,15 +24,11 @@ namespace {
 
 Isa best_isa() {
 #if defined(__x86_64__)
-  // What Highway's targets compile for; the compiler's own run-time check also asks
-  // the system.
-  const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") &&
-                    __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c();
+  // The compiler's run-time check also asks the system.
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-  if (!sse4 || !avx2) return Isa::kPlain;
+  if (!avx2) return Isa::kPlain;
   return avx512 ? Isa::kAvx512 : Isa::kAvx2;
 #else
   return Isa::kBaseline;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/merge.h"
 #include "normgrad/settings.h"
 #include "normgrad/tensor.h"
 
@@ -53,7 +54,14 @@ inline TwoBits are_in_range(TwoDoubles values) {
 struct RowMap {
   double mean = 0, r = 1;
   double scale = 0, c1 = 0, c2 = 0;
+  // Of a map of x alone (Form::kX), out = scale*((x - mean) - rest) + shift. Fast kernels subtract as much of the mean as f32
+  // has, which leaves a constant.
+  double rest = 0, shift = 0;
 
+  double constant() const {
+    const double left = (mean - static_cast<double>(static_cast<float>(mean))) + rest;
+    return left == left ? shift - left * scale : shift;  // an infinite mean leaves nothing
+  }
   double a() const { return scale; }
   double b() const { return -(scale * c2 * r); }
   double c() const { return -(scale * c1); }
@@ -116,8 +124,8 @@ struct RowScale {
   }
 };
 
-// What the map of a channel reads: g alone (out = scale*g), or g and x.
-enum class Form { kG, kGX };
+// What the map of a channel reads: g alone (out = scale*g), g and x, or x alone.
+enum class Form { kG, kGX, kX };
 
 // Eight f64 lanes for each of a row's two sums.
 inline constexpr int kTotals = 16;
@@ -135,6 +143,8 @@ constexpr std::int64_t padded(std::int64_t columns) {
 }
 // A chain in the kernels' arithmetic has at most so many terms; then it is added to an f64 sum.
 inline constexpr std::int64_t kChain = 8;
+// Rows and columns of a chunk whose moments are taken at once: it stays in the second cache.
+inline constexpr std::int64_t kChunkRows = 64, kChunkColumns = 512;
 
 // The chains of dw and db, rows of numbers of the kernels' arithmetic, and the f64 sums that they are added to. db and
 // db_sums: null if there is no db.
@@ -176,14 +186,21 @@ struct Kernels {
   void (*add)(const double* terms, double* sums, std::int64_t count);
   // By planes: makes of maps.maps[0], ..., maps.maps[count - 1] what the next two read; adds each row's sums of g and
   // g*x_mu to its totals (16 numbers a row, as above); out of each row.
-  void (*prepare_planes)(const ChannelMaps&, std::int64_t count);
+  void (*prepare_planes)(Form, const ChannelMaps&, std::int64_t count);
   void (*plane_sums)(const Rows&, const ChannelMaps&, double* totals);
   void (*map_planes)(Form, const Rows&, const ChannelMaps&);
   // By pixels: makes of maps.maps what the next two read, for columns [begin, end), which begin with channel 0 or are not
   // more than there are channels; adds the sums of at most 8 rows to two rows of f64, as one chain each; out of each row.
-  void (*prepare_columns)(ChannelMaps&, std::int64_t begin, std::int64_t end);
+  void (*prepare_columns)(Form, ChannelMaps&, std::int64_t begin, std::int64_t end);
   void (*column_sums)(const Rows&, const ChannelMaps&, double* sum_g, double* sum_gx);
   void (*map_columns)(Form, const Rows&, const ChannelMaps&);
+  // Moments (kernels/merge.h) of x. By planes: adds each row's sums of centre - x, and of its square if that is wanted, to
+  // its totals. By pixels: adds the moments of a chunk of rows to those of the `before` rows above it. And adds moments to
+  // moments, for `count` columns, a whole number of steps; squares lie `pitch` behind sums.
+  void (*plane_moments)(bool squares, const Rows&, const double* centres, double* totals);
+  void (*column_moments)(const Rows&, double before, double* sums, double* squares);
+  void (*merge_moments)(const Merge&, const double* from, double* to, std::int64_t pitch,
+                        std::int64_t count);
   // Copies past the cache; end with stream_fence().
   void (*stream)(const void* from, void* to, std::size_t bytes);
   bool exact;

@@ -1,4 +1,7 @@
 // Rows of numbers per column: parameters and their gradients, between a caller's types and the kernels' lanes.
+#ifndef NORMGRAD_KERNELS_NUMBERS_H
+#define NORMGRAD_KERNELS_NUMBERS_H
+
 #include "kernels/target.h"
 
 namespace normgrad::NORMGRAD_TARGET {
@@ -59,7 +62,9 @@ NORMGRAD_INLINE Doubles load_doubles(const double* from) {
   std::memcpy(&v, from, sizeof(v));
   return v;
 }
-NORMGRAD_INLINE void store_doubles(const Doubles& v, double* to) { std::memcpy(to, &v, sizeof(v)); }
+NORMGRAD_INLINE void store_doubles(const Doubles& v, double* to) {
+  __builtin_memcpy(to, &v, sizeof(v));
+}
 
 // As kernels::round_to_odd; a NaN loses its payload (see rounded() in vectors.h).
 NORMGRAD_INLINE Floats to_odd(const Doubles& v) {
@@ -148,3 +153,5 @@ inline void stream(const void* from, void* to, std::size_t bytes) {
 }
 
 }  // namespace normgrad::NORMGRAD_TARGET
+
+#endif

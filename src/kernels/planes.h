@@ -53,11 +53,10 @@ void plane_sums(const Rows& m, const ChannelMaps& maps, double* totals) {
   }
 }
 
-template <class A, class T, Form kForm, bool kHasRest>
+template <class A, class T, Form kForm, bool kHasRest, bool kNear>
 NORMGRAD_INLINE void map_plane(const Rows& m, const ChannelMaps& maps, std::int64_t r) {
   const T *g = row<T>(m.g, m.g_stride, r), *x = row<T>(m.x, m.x_stride, r);
   T* out = row<T>(m.out, m.out_stride, r);
-  const bool near = m.g_ahead == 0 && m.x_ahead == 0 && !m.past_cache;
   const auto number = [&](MapRow which)
                           NORMGRAD_LAMBDA { return all<A>(map_row<A>(maps, which)[r]); };
   const Vec<A> mean = number(kMean), rest = number(kRest), a = number(kA), b = number(kB),
@@ -65,33 +64,42 @@ NORMGRAD_INLINE void map_plane(const Rows& m, const ChannelMaps& maps, std::int6
   for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
     const std::int64_t at = column + unit * kUnit<A>;
     Vec<A> gs[2], xs[2];
-    load_unit(g + at, part, gs[0], gs[1]);
+    if constexpr (kForm != Form::kX) load_unit(g + at, part, gs[0], gs[1]);
     if constexpr (kForm != Form::kG) load_unit(x + at, part, xs[0], xs[1]);
     NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
       if constexpr (kForm == Form::kG) {
         gs[i] = gs[i] * a;
+      } else if constexpr (kForm == Form::kX) {
+        gs[i] = multiply_add(mean - xs[i], b, c);
       } else {
         gs[i] =
             multiply_add(off_mean<A, kHasRest>(xs[i], mean, rest), b, multiply_add(gs[i], a, c));
       }
     }
-    if (near) return store_unit(gs[0], gs[1], out + at, part);
+    if constexpr (kNear) return store_unit(gs[0], gs[1], out + at, part);
     fetch<A>(g, at, m.g_ahead);
     fetch<A>(x, at, m.x_ahead);
     store_far(gs[0], gs[1], out + at, part, m.past_cache);
   });
 }
-template <class A, class T>
-void map_planes(Form form, const Rows& m, const ChannelMaps& maps) {
+template <class A, class T, bool kNear>
+void map_all_planes(Form form, const Rows& m, const ChannelMaps& maps) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
     if (form == Form::kG) {
-      map_plane<A, T, Form::kG, false>(m, maps, r);
+      map_plane<A, T, Form::kG, false, kNear>(m, maps, r);
+    } else if (form == Form::kX) {
+      map_plane<A, T, Form::kX, false, kNear>(m, maps, r);
     } else if (map_row<A>(maps, kRest)[r] == 0) {
-      map_plane<A, T, Form::kGX, false>(m, maps, r);
+      map_plane<A, T, Form::kGX, false, kNear>(m, maps, r);
     } else {
-      map_plane<A, T, Form::kGX, true>(m, maps, r);
+      map_plane<A, T, Form::kGX, true, kNear>(m, maps, r);
     }
   }
+}
+template <class A, class T>
+void map_planes(Form form, const Rows& m, const ChannelMaps& maps) {
+  is_near(m) ? map_all_planes<A, T, true>(form, m, maps)
+             : map_all_planes<A, T, false>(form, m, maps);
 }
 
 }  // namespace normgrad::NORMGRAD_TARGET

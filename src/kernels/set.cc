@@ -1,4 +1,5 @@
 // The fast kernels of one target: compiled once for each, with its instruction set's flags.
+#include "kernels/channel_moments.h"
 #include "kernels/column_sums.h"
 #include "kernels/map.h"
 #include "kernels/moments.h"
@@ -30,6 +31,9 @@ constexpr kernels::Kernels kernel_set() {
           prepare_columns<A, T>,
           column_sums<A, T>,
           map_columns<A, T>,
+          plane_moments<A, T>,
+          column_moments<A, T>,
+          merge_moments,
           stream,
           false,
           kFillsLines<A, T>};

@@ -83,9 +83,10 @@ NORMGRAD_INLINE Vec<A> load(const A* from) {
   std::memcpy(&v, from, sizeof(v));
   return v;
 }
+// Not std::memcpy: where a compiler knows the size of an array, _FORTIFY_SOURCE makes a call of that.
 template <class A>
 NORMGRAD_INLINE void store(const Vec<A>& v, A* to) {
-  std::memcpy(to, &v, sizeof(v));
+  __builtin_memcpy(to, &v, sizeof(v));
 }
 
 // The two vectors of a unit within its step: neighbours, or as kernels::lane_of() has it.
@@ -441,6 +442,25 @@ NORMGRAD_INLINE void fold_lanes(const V (&v)[kCount], double* to) {
   }
 }
 #endif
+
+// Of what was computed from one vector of a unit (the first, the second), the lanes whose elements are there; the others 0.
+template <class T>
+NORMGRAD_INLINE Vec<float> only_there(Vec<float> v, Whole, int) {
+  return v;
+}
+template <class T>
+NORMGRAD_INLINE Vec<float> only_there(Vec<float> v, First part, int second) {
+  typedef std::int32_t Numbers __attribute__((vector_size(sizeof(Vec<float>))));
+  Numbers element, bits;
+  NORMGRAD_UNROLL for (int lane = 0; lane < kWidth<float>; ++lane) {
+    element[lane] = kSplitsLanes<float, T> ? lane / 4 * 8 + second * 4 + lane % 4
+                                           : second * kWidth<float> + lane;
+  }
+  std::memcpy(&bits, &v, sizeof(v));
+  bits &= element < part.count;
+  std::memcpy(&v, &bits, sizeof(v));
+  return v;
+}
 
 // Calls body(unit, column, part) for every unit of a step. unit is a compile-time constant, so that accumulators named by
 // it stay in registers; in plain C++ it is a number, which compiles in a tenth of the time.

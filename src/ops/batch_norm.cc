@@ -1,9 +1,9 @@
-// BatchNorm: forward, backward, and backward's second half, whose sums come from all devices. The formulas of the gradients
-// stand in channel_backward.cc.
+// BatchNorm: forward, backward, and backward's second half, whose sums come from all devices. The formulas stand in
+// channel_forward.cc and channel_backward.cc.
 #include "kernels/element.h"
 #include "ops/channel_backward.h"
-#include "ops/channel_norm/channel_norm.h"
-#include "ops/forward.h"
+#include "ops/channel_forward.h"
+#include "ops/channel_split.h"
 #include "ops/operators.h"
 #include "runtime/failure.h"
 
@@ -54,11 +54,7 @@ Status check_forward(const Problem& p) {
 
 Status prepare_forward(PlanBody& plan) {
   split_channels(plan);
-  return plan.training ? reserve_totals(plan) : Status::kOk;
-}
-
-void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspace) {
-  choose_batch_norm(isa())(plan, data, workspace);
+  return plan_channel_forward(plan);
 }
 
 // ---- backward ----
@@ -146,7 +142,7 @@ constinit const Operator kBatchNorm{.name = "BatchNorm",
                                     .rules = kForwardRules,
                                     .check = check_forward,
                                     .prepare = prepare_forward,
-                                    .execute = execute_forward};
+                                    .execute = run_channel_forward};
 constinit const Operator kBatchNormBackward{.name = "BatchNormBackward",
                                             .walk = Walk::kChannels,
                                             .data = kDy,

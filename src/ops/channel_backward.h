@@ -1,14 +1,12 @@
-// Gradients of norms whose statistics belong to a channel: two sums per channel, its map, dx. Row-major data is walked by
-// planes (n, channel), channels-last data by pixels.
+// Gradients of norms whose statistics belong to a channel: two sums per channel, its map, dx.
 #ifndef NORMGRAD_OPS_CHANNEL_BACKWARD_H
 #define NORMGRAD_OPS_CHANNEL_BACKWARD_H
 
-#include "ops/plan.h"
+#include "ops/parameters.h"
 
 namespace normgrad {
 
-// Which argument is which; kNoArgument where an operator has none.
-inline constexpr int kNoArgument = -1;
+// Which argument is which.
 struct ChannelRoles {
   int dx = index_of(Arg::kDx), dy = index_of(Arg::kDy), x = index_of(Arg::kX),
       w = index_of(Arg::kW), mean = index_of(Arg::kMean), rstd = index_of(Arg::kRstd);
@@ -17,7 +15,7 @@ struct ChannelRoles {
   int given_sum_dy = kNoArgument, given_sum_dy_xmu = kNoArgument;
 };
 
-// Chooses the walk, by x alone, and measures the workspace. plan.channel is there.
+// plan.channel is there.
 Status plan_channel_backward(PlanBody& plan, const ChannelRoles& roles);
 // count: elements per channel, of all devices.
 void run_channel_backward(const PlanBody& plan, const ChannelRoles& roles, double count,

@@ -1,5 +1,5 @@
-// One call of a gradient of a channel norm: its tensors, workspace and kernels; and what belongs to channels rather than
-// to elements, which is the same for both walks: parameters, maps, results.
+// One call of a channel norm: its tensors, workspace and kernels. The walks, which are the same for gradients and forward
+// passes, ask it for what belongs to channels rather than to elements: maps and results.
 #ifndef NORMGRAD_OPS_CHANNEL_CALL_H
 #define NORMGRAD_OPS_CHANNEL_CALL_H
 
@@ -7,15 +7,16 @@
 #include <cstdint>
 
 #include "kernels/kernels.h"
-#include "ops/channel_backward.h"
 #include "ops/channel_tensor.h"
+#include "ops/parameters.h"
 #include "ops/plan.h"
 #include "ops/workspace.h"
 
 namespace normgrad {
 
-struct GradientSums {
-  double dy, dy_xmu;
+// Of gradients sum(dy) and sum(dy*(x - mean)); of forward passes the moments: sum(x) and sum((x - mean)^2).
+struct ChannelSums {
+  double first, second;
 };
 
 // By pixels: rows of as many pixels as fill whole steps, and how they are cut into blocks.
@@ -23,65 +24,77 @@ struct PixelRows {
   explicit PixelRows(const ChannelSplit& split);
   std::int64_t pixels = 1;  // that make one row
   std::int64_t columns, pitch, rows;
-  std::int64_t part_columns;  // of a last row that is not whole; 0: there is none
+  std::int64_t part_pixels;  // of a last row that is not whole; 0: there is none
   std::int64_t block_rows, blocks;
 };
 
 struct ChannelSpace {
-  ChannelSpace(const PlanBody& plan, const ChannelRoles& roles, void* at = nullptr);
+  ChannelSpace(const ChannelSplit& split, bool computes_sums, void* at = nullptr);
   Workspace cut;
   kernels::RowMap* maps = nullptr;  // all of these per channel
   double* r = nullptr;
-  GradientSums* sums = nullptr;
-  bool* exact = nullptr;       // whether exact kernels write dx
-  float* columns = nullptr;    // pixels: of ChannelMaps
-  double* partials = nullptr;  // planes: [channel][chunk][2]; pixels: [block][2][column]
+  ChannelSums* sums = nullptr;
+  bool* exact = nullptr;     // whether exact kernels write the output
+  float* columns = nullptr;  // pixels: of ChannelMaps
+  double* partials =
+      nullptr;  // planes: [channel][chunk][2]; pixels: [block][2][column], and once more for part_pixels
 };
+Status reserve_channel_space(PlanBody& plan, bool computes_sums);
 
 class ChannelCall {
  public:
-  ChannelCall(const PlanBody& plan, const ChannelRoles& roles, double count, void* const* data,
-              std::byte* workspace);
+  // What a call does, by arguments. g: that of x if only x is read.
+  struct Work {
+    kernels::Form form;
+    int g, x, out;
+    bool computes_sums;  // if asked to
+    bool wants_sums;
+  };
+  ChannelCall(const PlanBody& plan, const Work& work, void* const* data, std::byte* workspace);
+  ChannelCall(const ChannelCall&) = delete;
 
-  // Statistics of channels [begin, end), for their sums; where no sums are to come, or dx does not depend on them, the
-  // maps of dx, too.
-  void begin_maps(std::int64_t begin, std::int64_t end) const;
-  // From sums that are computed: maps of dx in training, for which weights are read; then the results, which may lie in
-  // place of the weights.
-  void finish_maps(std::int64_t begin, std::int64_t end) const {
-    if (wants_dx && plan_.training) set_maps(begin, end);
-  }
-  void store_sums(std::int64_t begin, std::int64_t end) const;
+  void run() const;
+
+  // Before the sums of channels [begin, end): what they need. Where the output needs no sums, its maps, too.
+  virtual void begin(std::int64_t begin, std::int64_t end) const = 0;
+  // From sums that are computed: maps that need them, then the results, which may lie in place of parameters.
+  virtual void finish(std::int64_t begin, std::int64_t end) const = 0;
   // Whether f32 did not have the sums: exact kernels take them again.
-  bool sums_are_bad(std::int64_t channel) const;
-  void store_empty_sums() const;
+  virtual bool sums_are_bad(std::int64_t channel) const = 0;
+  // The results of no elements.
+  virtual void finish_empty() const = 0;
 
+  const PlanBody& plan;
   const ChannelSplit& split;
+  const Parameters parameters;
   const ChannelSpace space;
   const DataType dtype;
   const std::int64_t size;  // of an element
   const kernels::Kernels &fast, &exact;
   const std::int64_t elements;
-  const bool wants_dx, wants_sums;
-  // dx needs no sums, and writing it leaves them what they need.
-  const bool dx_with_sums;
-  const bool streams;  // dx goes past the cache
-  const bool is_far;   // the data are not near, and are fetched
   const kernels::Form form;
-  const ChannelTensor dy, x, dx;
+  const bool reads_g;  // and not x alone
+  const bool wants_out, wants_sums;
+  const bool in_place;
+  // The output needs no sums, and writing it leaves them what they need.
+  const bool out_with_sums;
+  const bool streams;  // the output goes past the cache
+  const bool is_far;   // the data are not near, and are fetched
+  const ChannelTensor g, x, out;
 
- private:
-  bool has(int role) const;
-  bool computes_sums() const;
-  void set_maps(std::int64_t begin, std::int64_t end) const;
-  void numbers(int role, std::int64_t begin, std::int64_t end, double absent, double* to) const;
-  void put(int role, std::int64_t begin, std::int64_t end, const double* from) const;
-
-  const PlanBody& plan_;
-  const ChannelRoles& roles_;
-  void* const* data_;
-  const double count_;
+ protected:
+  ~ChannelCall() = default;
 };
+
+// Channels whose parameters are brought together at once.
+inline constexpr std::int64_t kChannelBatch = 64;
+using ChannelBatch = double[kChannelBatch];
+template <class Body>
+void each_batch(std::int64_t begin, std::int64_t end, Body&& body) {
+  for (; begin < end; begin += kChannelBatch) {
+    body(begin, begin + kChannelBatch < end ? begin + kChannelBatch : end);
+  }
+}
 
 // The two walks.
 void run_planes(const ChannelCall& call);

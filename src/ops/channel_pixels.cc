@@ -19,16 +19,20 @@ using kernels::kStepColumns;
 using kernels::Order;
 using kernels::Rows;
 
-// Of a tile: what a kernel cannot walk is packed, what goes past the cache is written there first.
-constexpr std::int64_t kTileColumns = 128;
+// A tile: what a kernel cannot walk is packed, what goes past the cache is written there first. Its columns: of a chain of rows,
+// of a chunk of moments.
+constexpr std::int64_t kTileBytes = 8192, kTileColumns = 128, kMomentTileColumns = 32;
 // Columns whose sums stay in the nearest cache from one group of rows to the next.
-constexpr std::int64_t kNearColumns = 512;
-// Columns whose blocks one task folds, and whose maps it makes. For each channel of these that is as much work as for so many
-// elements.
-constexpr std::int64_t kPartColumns = 256, kColumnWork = 64;
+constexpr std::int64_t kNearColumns = kernels::kChunkColumns;
+// Channels that one task prepares and finishes, and how many elements each is worth.
+constexpr std::int64_t kPartChannels = 256, kChannelWork = 128;
 
 struct Columns {
   std::int64_t begin, end;
+};
+// Rows of `pixels` pixels each, the first one's from `pixel` on.
+struct Lines {
+  std::int64_t pixel, pixels, rows;
 };
 
 class PixelWalk {
@@ -36,20 +40,24 @@ class PixelWalk {
   explicit PixelWalk(const ChannelCall& call)
       : call_(call), split_(call.split), p_(call.split), dense_(p_.pixels > 1) {}
 
-  void run() const {
-    ChannelMaps maps = prepared([&](Columns part) { call_.begin_maps(part.begin, part.end); });
-    const bool both = call_.dx_with_sums && !any_exact();
+  void run() {
+    each_part([&](std::int64_t first, std::int64_t last) {
+      call_.begin(first, last);
+      if (call_.reads_g || !call_.wants_sums) prepare(first, last);
+    });
+    const bool both = call_.out_with_sums && !any_exact();
     if (call_.wants_sums) {
-      walk({call_.fast, true, both}, maps, Order::kForwards);
-      maps = finished_sums();
-      if (any_bad() && !call_.fast.exact) take_again(maps);
+      walk({call_.fast, true, both}, Order::kForwards);
+      finish_sums();
+      if (!call_.fast.exact && bad_sums_) take_again();
+      each_part([&](std::int64_t first, std::int64_t last) {
+        call_.finish(first, last);
+        if (call_.wants_out && !both) prepare(first, last);
+      });
     }
-    if (call_.wants_dx && !both) {
-      // Backwards: what was summed last is still near. Channels lie side by side: one that must be exact takes all along.
-      walk({any_exact() ? call_.exact : call_.fast, false, true}, maps, Order::kBackwards);
-    } else if (call_.wants_sums) {
-      call_.store_sums(0, split_.channels);
-    }
+    if (!call_.wants_out || both) return;
+    // Backwards: what was summed last is still near. Channels lie side by side: one that must be exact takes all along.
+    walk({any_exact() ? call_.exact : call_.fast, false, true}, Order::kBackwards);
   }
 
  private:
@@ -63,128 +71,158 @@ class PixelWalk {
     const bool* exact = call_.space.exact;
     return std::find(exact, exact + split_.channels, true) != exact + split_.channels;
   }
-  // Whether f32 does not have the sums of a channel.
-  bool any_bad() const {
-    bool bad = false;
-    for (std::int64_t c = 0; c < split_.channels; ++c) bad |= call_.sums_are_bad(c);
-    return bad;
+  // Calls body(first, last) for parts of the channels, whose columns are whole steps; where some pixels make one row, for all.
+  template <class Body>
+  void each_part(Body&& body) const {
+    const std::int64_t size = dense_ ? split_.channels : kPartChannels;
+    kernels::parallel_for(ceil_div(split_.channels, size), split_.channels * kChannelWork,
+                          [&](std::int64_t part) {
+                            body(part * size, std::min(split_.channels, (part + 1) * size));
+                          });
   }
-  void take_again(ChannelMaps& maps) const {
-    walk({call_.exact, true, false}, maps, Order::kForwards);
-    maps = finished_sums();
-    // In inference dx does not depend on the sums, and neither does who computes it.
-    if (call_.form == kernels::Form::kGX) std::fill_n(call_.space.exact, split_.channels, true);
+  ChannelMaps maps() const {
+    return {call_.space.maps, split_.channels, 0, p_.pitch, call_.space.columns, have_rest_};
+  }
+  // Maps as they are now, for the fast kernels.
+  void prepare(std::int64_t first, std::int64_t last) {
+    ChannelMaps part = maps();
+    call_.fast.prepare_columns(call_.form, part, first, dense_ ? p_.pitch : last);
+    if (part.have_rest) have_rest_ = true;
   }
 
-  // Maps as the kernels read them, after body has set those of some channels.
-  template <class Body>
-  ChannelMaps prepared(Body&& body) const {
-    const ChannelMaps maps{call_.space.maps, split_.channels, 0, p_.pitch, call_.space.columns};
-    std::atomic<bool> have_rest = false;
-    const auto prepare = [&](Columns columns) {
-      ChannelMaps part = maps;
-      call_.fast.prepare_columns(part, columns.begin, columns.end);
-      if (part.have_rest) have_rest.store(true, std::memory_order_relaxed);
-    };
-    if (dense_) {
-      body(Columns{0, split_.channels});
-      prepare({0, p_.pitch});
-    } else {
-      const std::int64_t work = p_.columns * (p_.blocks + kColumnWork);
-      kernels::parallel_for(ceil_div(p_.columns, kPartColumns), work, [&](std::int64_t i) {
-        const std::int64_t begin = i * kPartColumns;
-        const Columns part{begin, std::min(p_.columns, begin + kPartColumns)};
-        body(part);
-        prepare(part);
-      });
-    }
-    ChannelMaps all = maps;
-    all.have_rest = have_rest.load(std::memory_order_relaxed);
-    return all;
+  // Sums that f32 does not have.
+  void take_again() {
+    walk({call_.exact, true, false}, Order::kForwards);
+    finish_sums();
+    // In inference dx does not depend on the sums, and neither does who computes it.
+    if (call_.form != kernels::Form::kG) std::fill_n(call_.space.exact, split_.channels, true);
   }
-  // From the sums of blocks to those of channels, and to the maps that follow from them.
-  ChannelMaps finished_sums() const {
-    double *g = call_.space.partials, *gx = g + p_.pitch;
-    return prepared([&](Columns part) {
-      if (dense_) part = {0, p_.pitch};
-      for (double* sums : {g, gx}) {
-        fold_rows(call_.fast, sums, p_.blocks, 2 * p_.pitch, part.begin, kernels::padded(part.end));
-        if (dense_) fold_pixels(sums);
+  double* block_sums(std::int64_t block) const {
+    return call_.space.partials + block * 2 * p_.pitch;
+  }
+  // From the sums of blocks to those of channels.
+  void finish_sums() {
+    double *sums = block_sums(0), *seconds = sums + p_.pitch;
+    each_part([&](std::int64_t first, std::int64_t last) {
+      const std::int64_t end = dense_ ? p_.pitch : kernels::padded(last);
+      if (call_.reads_g) {
+        for (double* of : {sums, seconds}) {
+          fold_rows(call_.fast, of, p_.blocks, 2 * p_.pitch, first, end);
+        }
+      } else {
+        fold_block_moments(first, end);
       }
-      finish_channels(dense_ ? Columns{0, split_.channels} : part);
+      if (dense_) fold_pixels(sums, seconds);
+      for (std::int64_t c = first; c < last; ++c) {
+        const std::int64_t lane = dense_ ? c : kernels::lane_of(call_.dtype, c);
+        call_.space.sums[c] = {sums[lane], seconds[lane]};
+        if (call_.sums_are_bad(c)) bad_sums_ = true;
+      }
     });
   }
-  void finish_channels(Columns channels) const {
-    const double *g = call_.space.partials, *gx = g + p_.pitch;
-    for (std::int64_t c = channels.begin; c < channels.end; ++c) {
-      const std::int64_t lane = dense_ ? c : kernels::lane_of(call_.dtype, c);
-      call_.space.sums[c] = {g[lane], gx[lane]};
-    }
-    call_.finish_maps(channels.begin, channels.end);
+  void fold_block_moments(std::int64_t first, std::int64_t last) const {
+    fold_moments(
+        p_.blocks, [&](std::int64_t block) { return std::min(p_.rows, block * p_.block_rows); },
+        [&](std::int64_t to, std::int64_t from, const kernels::Merge& merge) {
+          call_.fast.merge_moments(merge, block_sums(from) + first, block_sums(to) + first,
+                                   p_.pitch, last - first);
+        });
   }
   // The columns of a channel into its first one, by stride doubling; in the order of columns.
-  void fold_pixels(double* sums) const {
-    for (std::int64_t c = 0; call_.dtype == DataType::kBF16 && c < p_.pitch; c += kStepColumns) {
-      double step[kStepColumns];
-      std::copy_n(sums + c, kStepColumns, step);
-      for (int i = 0; i < kStepColumns; ++i) sums[c + i] = step[kernels::lane_of(call_.dtype, i)];
-    }
+  void fold_pixels(double* sums, double* seconds) const {
     const std::int64_t channels = split_.channels;
+    for (double* numbers : {sums, seconds}) to_order_of_columns(numbers);
     for (std::int64_t s = 1; s < p_.pixels; s *= 2) {
+      const auto n = static_cast<double>(s * p_.rows);
+      const kernels::Merge merge(n, n);
       for (std::int64_t i = 0; i + s < p_.pixels; i += 2 * s) {
-        double* to = sums + i * channels;
-        for (std::int64_t c = 0; c < channels; ++c) to[c] += to[s * channels + c];
+        for (std::int64_t to = i * channels; to < (i + 1) * channels; ++to) {
+          const std::int64_t from = to + s * channels;
+          if (call_.reads_g) {
+            sums[to] += sums[from];
+            seconds[to] += seconds[from];
+          } else {
+            merge(sums[from], seconds[from], sums[to], seconds[to]);
+          }
+        }
       }
+    }
+    if (call_.reads_g || p_.part_pixels == 0) return;
+    double *part_sums = block_sums(p_.blocks), *part_squares = part_sums + p_.pitch;
+    for (double* numbers : {part_sums, part_squares}) to_order_of_columns(numbers);
+    const kernels::Merge merge(static_cast<double>(p_.pixels * p_.rows),
+                               static_cast<double>(p_.part_pixels));
+    for (std::int64_t c = 0; c < channels; ++c) {
+      merge(part_sums[c], part_squares[c], sums[c], seconds[c]);
+    }
+  }
+  void to_order_of_columns(double* lanes) const {
+    if (call_.dtype != DataType::kBF16) return;
+    for (double* at = lanes; at < lanes + p_.pitch; at += kStepColumns) {
+      double step[kStepColumns];
+      std::copy_n(at, kStepColumns, step);
+      for (int i = 0; i < kStepColumns; ++i) at[i] = step[kernels::lane_of(call_.dtype, i)];
     }
   }
 
-  // All rows. With the last sweep every block also stores the sums of some channels.
-  void walk(const Work& work, const ChannelMaps& maps, Order order) const {
-    kernels::parallel_for(
-        p_.blocks, call_.elements,
-        [&](std::int64_t block) {
-          for (std::int64_t begin = 0; begin < p_.columns; begin += kNearColumns) {
-            walk_block(block, {begin, std::min(p_.columns, begin + kNearColumns)}, work, maps);
-          }
-          if (!work.map) return;
-          if (call_.streams) kernels::stream_fence();
-          if (call_.wants_sums && !work.sums) {
-            const std::int64_t channels = split_.channels;
-            call_.store_sums(channels * block / p_.blocks, channels * (block + 1) / p_.blocks);
-          }
-        },
-        order);
-  }
-  void walk_block(std::int64_t block, Columns columns, const Work& work,
-                  const ChannelMaps& maps) const {
-    double* sums = call_.space.partials + block * 2 * p_.pitch;
-    for (double* row : {sums, sums + p_.pitch}) {
-      if (!work.sums) break;
-      call_.fast.clear(row + columns.begin, kernels::padded(columns.end) - columns.begin);
-    }
-    const auto group = [&](std::int64_t row, std::int64_t count, Columns part) {
-      ChannelMaps here = maps;
-      if (work.sums) {
-        each_strip(row, count, part, false, call_.is_far,
-                   [&](const Rows& rows, std::int64_t first) {
-                     here.first = first;
-                     work.k.column_sums(rows, here, sums + first, sums + p_.pitch + first);
-                   });
+  // All rows, with maps as they were prepared.
+  void walk(const Work& work, Order order) const {
+    const auto walk_one = [&](std::int64_t block) {
+      if (work.sums) call_.fast.clear(block_sums(block), 2 * p_.pitch);
+      for (std::int64_t begin = 0; begin < p_.columns; begin += kNearColumns) {
+        const Columns near{begin, std::min(p_.columns, begin + kNearColumns)};
+        walk_block(block, near, work);
       }
-      if (work.map) {
-        each_strip(row, count, part, true, call_.is_far && !work.sums,
-                   [&](const Rows& rows, std::int64_t first) {
-                     here.first = first;
-                     work.k.map_columns(call_.form, rows, here);
-                   });
-      }
+      if (work.map && call_.streams) kernels::stream_fence();
     };
-    const std::int64_t end = std::min(p_.rows, (block + 1) * p_.block_rows);
-    for (std::int64_t row = block * p_.block_rows; row < end; row += kChain) {
-      group(row, std::min(kChain, end - row), columns);
+    kernels::parallel_for(p_.blocks, call_.elements, walk_one, order);
+  }
+  void walk_block(std::int64_t block, Columns columns, const Work& work) const {
+    const std::int64_t first = block * p_.block_rows;
+    const std::int64_t end = std::min(p_.rows, first + p_.block_rows);
+    const Columns part{columns.begin, std::min(columns.end, p_.part_pixels * split_.channels)};
+    const bool has_part = block == p_.blocks - 1 && part.begin < part.end;
+    if (work.sums && !call_.reads_g) {
+      add_moments(work.k, {first * p_.pixels, p_.pixels, end - first}, columns, block_sums(block));
+      // Pixel by pixel, for columns that are channels.
+      if (has_part && columns.begin == 0) {
+        call_.fast.clear(block_sums(p_.blocks), 2 * p_.pitch);
+        add_moments(work.k, {p_.rows * p_.pixels, 1, p_.part_pixels}, {0, split_.channels},
+                    block_sums(p_.blocks));
+      }
+      return;
     }
-    const Columns part{columns.begin, std::min(columns.end, p_.part_columns)};
-    if (block == p_.blocks - 1 && part.begin < part.end) group(p_.rows, 1, part);
+    for (std::int64_t row = first; row < end; row += kChain) {
+      walk_group(work, row, std::min(kChain, end - row), columns, block_sums(block));
+    }
+    if (has_part) walk_group(work, p_.rows, 1, part, block_sums(block));
+  }
+  void walk_group(const Work& work, std::int64_t row, std::int64_t count, Columns columns,
+                  double* sums) const {
+    ChannelMaps here = maps();
+    const Lines lines{row * p_.pixels, p_.pixels, count};
+    if (work.sums) {
+      each_strip(lines, columns, false, call_.is_far, [&](const Rows& rows, std::int64_t first) {
+        here.first = first;
+        work.k.column_sums(rows, here, sums + first, sums + p_.pitch + first);
+      });
+    }
+    if (!work.map) return;
+    each_strip(lines, columns, true, call_.is_far && !work.sums,
+               [&](const Rows& rows, std::int64_t first) {
+                 here.first = first;
+                 work.k.map_columns(call_.form, rows, here);
+               });
+  }
+  // Chunk by chunk, to the moments of the rows before.
+  void add_moments(const Kernels& k, const Lines& all, Columns columns, double* sums) const {
+    for (std::int64_t row = 0; row < all.rows; row += kernels::kChunkRows) {
+      const Lines chunk{all.pixel + row * all.pixels, all.pixels,
+                        std::min(kernels::kChunkRows, all.rows - row)};
+      each_strip(chunk, columns, false, call_.is_far, [&](const Rows& rows, std::int64_t first) {
+        k.column_moments(rows, static_cast<double>(row), sums + first, sums + p_.pitch + first);
+      });
+    }
   }
 
   // A row at a time: copies to several rows a power of two apart take far longer.
@@ -199,47 +237,44 @@ class PixelWalk {
       call_.fast.stream(tile, to, static_cast<std::size_t>(all.columns * call_.size));
     }
   }
-  // Calls body(rows, first column) for rows [row, row + count) of some columns: all at once, or by way of tiles. At most
-  // kChain rows.
+  // Calls body(rows, first column) for some columns of rows: all at once, or by way of tiles. At most kChain rows, or
+  // kChunkRows if nothing is written and g not read.
   template <class Body>
-  void each_strip(std::int64_t row, std::int64_t count, Columns columns, bool writes, bool fetches,
+  void each_strip(const Lines& lines, Columns columns, bool writes, bool fetches,
                   Body&& body) const {
     const auto start = [&](const ChannelTensor& tensor, std::int64_t column) {
-      const std::int64_t pixel = row * p_.pixels;
-      return tensor.at(pixel / split_.l, 0, pixel % split_.l) + column * call_.size;
+      return tensor.at(lines.pixel / split_.l, 0, lines.pixel % split_.l) + column * call_.size;
     };
     const auto stride = [&](const ChannelTensor& tensor) {
-      return tensor.pixel_stride() * p_.pixels * call_.size;
+      return tensor.pixel_stride() * lines.pixels * call_.size;
     };
-    const ChannelTensor &dy = call_.dy, &x = call_.x, &dx = call_.dx;
-    const bool has_dx = writes && dx.has_pixels(dense_);
-    if (dy.has_pixels(dense_) && x.has_pixels(dense_) && writes == has_dx) {
+    const ChannelTensor &g = call_.g, &x = call_.x, &out = call_.out;
+    const bool has_out = writes && out.has_pixels(dense_);
+    if (g.has_pixels(dense_) && x.has_pixels(dense_) && writes == has_out) {
       const std::int64_t begin = columns.begin;
-      Rows rows{start(dy, begin),
-                start(x, begin),
-                writes ? start(dx, begin) : nullptr,
-                stride(dy),
-                stride(x),
-                stride(dx),
-                count,
-                columns.end - begin};
+      Rows rows{start(g, begin), start(x, begin),    writes ? start(out, begin) : nullptr,
+                stride(g),       stride(x),          stride(out),
+                lines.rows,      columns.end - begin};
       rows.past_cache =
           writes && call_.streams && call_.fast.fills_lines && kernels::begin_lines(rows);
-      if (fetches) {  // the next 8 rows: what a processor sees of these are many short streams
-        rows.g_ahead = kChain * rows.g_stride;
+      if (fetches) {  // the next rows: what a processor sees of these are many short streams
+        rows.g_ahead = call_.reads_g ? kChain * rows.g_stride : 0;
         rows.x_ahead = kChain * rows.x_stride;
       }
       return writes && call_.streams && !rows.past_cache ? stream_rows(rows, begin, body)
                                                          : body(rows, begin);
     }
-    alignas(64) char tiles[2][kChain * kTileColumns * 4];
-    const std::int64_t pitch = kTileColumns * call_.size;
-    for (std::int64_t begin = columns.begin; begin < columns.end; begin += kTileColumns) {
-      const std::int64_t part = std::min(kTileColumns, columns.end - begin);
+    alignas(64) char tiles[kTileBytes];
+    // g's, and the output's in its place, then x's; moments need all for x's.
+    char* const x_tile = writes || call_.reads_g ? tiles + kTileBytes / 2 : tiles;
+    const std::int64_t most = lines.rows > kChain ? kMomentTileColumns : kTileColumns;
+    const std::int64_t pitch = most * call_.size;
+    for (std::int64_t begin = columns.begin; begin < columns.end; begin += most) {
+      const std::int64_t part = std::min(most, columns.end - begin);
       const auto tile_of = [&](char* data) {
-        return ChannelTensor::Tile{data, pitch, row, count, p_.pixels, begin, part};
+        return ChannelTensor::Tile{data, pitch, lines.pixel, lines.rows, lines.pixels, begin, part};
       };
-      Rows rows{nullptr, nullptr, tiles[0], pitch, pitch, pitch, count, part};
+      Rows rows{nullptr, nullptr, tiles, 0, 0, pitch, lines.rows, part};
       const auto bring = [&](const ChannelTensor& tensor, char* tile, const void*& data,
                              std::int64_t& data_stride) {
         if (tensor.has_pixels(dense_)) {
@@ -248,21 +283,23 @@ class PixelWalk {
         } else {
           tensor.pack_pixels(tile_of(tile));
           data = tile;
+          data_stride = pitch;
         }
       };
-      bring(dy, tiles[0], rows.g, rows.g_stride);
-      bring(x, tiles[1], rows.x, rows.x_stride);
+      bring(x, x_tile, rows.x, rows.x_stride);
+      rows.g = rows.x, rows.g_stride = rows.x_stride;
+      if (call_.reads_g) bring(g, tiles, rows.g, rows.g_stride);
       body(rows, begin);
       if (!writes) continue;
-      if (!has_dx) {
-        dx.unpack_pixels(tile_of(tiles[0]));
+      if (!has_out) {
+        out.unpack_pixels(tile_of(tiles));
         continue;
       }
-      for (std::int64_t r = 0; r < count; ++r) {
-        char* to = start(dx, begin) + r * stride(dx);
+      for (std::int64_t r = 0; r < lines.rows; ++r) {
+        char* to = start(out, begin) + r * stride(out);
         const auto bytes = static_cast<std::size_t>(part * call_.size);
-        call_.streams ? call_.fast.stream(tiles[0] + r * pitch, to, bytes)
-                      : static_cast<void>(std::memcpy(to, tiles[0] + r * pitch, bytes));
+        call_.streams ? call_.fast.stream(tiles + r * pitch, to, bytes)
+                      : static_cast<void>(std::memcpy(to, tiles + r * pitch, bytes));
       }
     }
   }
@@ -271,6 +308,8 @@ class PixelWalk {
   const ChannelSplit& split_;
   const PixelRows p_;
   const bool dense_;
+  // Set by any task.
+  std::atomic<bool> have_rest_ = false, bad_sums_ = false;
 };
 
 }  // namespace

@@ -2,10 +2,12 @@
 #include <algorithm>
 
 #include "kernels/cache.h"
+#include "kernels/element.h"
 #include "kernels/pairwise.h"
 #include "kernels/parallel_for.h"
 #include "ops/channel_call.h"
-#include "ops/segment.h"
+#include "ops/channel_split.h"
+#include "ops/folds.h"
 
 namespace normgrad {
 namespace {
@@ -29,7 +31,7 @@ class Group {
   Group(const ChannelCall& call, std::int64_t first, std::int64_t channels)
       : begin(first), count(channels), call_(call) {}
   // As space.maps has them now.
-  void prepare() { call_.fast.prepare_planes(maps(0), count); }
+  void prepare() { call_.fast.prepare_planes(call_.form, maps(0), count); }
   ChannelMaps maps(std::int64_t first) {
     return {call_.space.maps + begin, count, first, kMostTogether, numbers_, false};
   }
@@ -63,10 +65,10 @@ class PlaneWalk {
     std::int64_t n, channel, count, l, length;
   };
 
-  // Sums, maps and dx of a few channels, which are still in the cache from one to the next.
+  // Sums, maps and output of a few channels, which are still in the cache from one to the next.
   void run_group(Group& group) const {
     const std::int64_t begin = group.begin, end = begin + group.count;
-    call_.begin_maps(begin, end);
+    call_.begin(begin, end);
     group.prepare();
     const bool both = writes_with_sums(group);
     if (call_.wants_sums) {
@@ -74,24 +76,24 @@ class PlaneWalk {
         chunk_sums(call_.fast, chunk, group, 0, group.count, both);
       }
       finish_sums(group);
-      call_.finish_maps(begin, end);
-      call_.store_sums(begin, end);
+      call_.finish(begin, end);
     }
-    if (!call_.wants_dx || both) return;
+    if (!call_.wants_out || both) return;
     if (call_.wants_sums) group.prepare();
     for (std::int64_t chunk = chunks_ - 1; chunk >= 0; --chunk) map_chunk(chunk, group);
   }
 
   bool writes_with_sums(const Group& group) const {
     const bool* exact = call_.space.exact + group.begin;
-    return call_.dx_with_sums && std::find(exact, exact + group.count, true) == exact + group.count;
+    return call_.out_with_sums &&
+           std::find(exact, exact + group.count, true) == exact + group.count;
   }
 
   // Threads share the chunks of all channels.
   void run_few_channels() const {
     const std::int64_t channels = split_.channels, tasks = chunks_ * channels;
     Group all(call_, 0, channels);
-    call_.begin_maps(0, channels);
+    call_.begin(0, channels);
     all.prepare();
     const bool both = writes_with_sums(all);
     if (call_.wants_sums) {
@@ -100,10 +102,9 @@ class PlaneWalk {
         if (both && call_.streams) kernels::stream_fence();
       });
       finish_sums(all);
-      call_.finish_maps(0, channels);
-      call_.store_sums(0, channels);
+      call_.finish(0, channels);
     }
-    if (!call_.wants_dx || both) return;
+    if (!call_.wants_out || both) return;
     if (call_.wants_sums) all.prepare();
     // Backwards: what was summed last is still near.
     const auto map = [&](std::int64_t task) {
@@ -115,9 +116,10 @@ class PlaneWalk {
     kernels::parallel_for(tasks, call_.elements, map, Order::kBackwards);
   }
 
-  // The sums over one chunk of channels [first, first + count) of the group; dx, too, if `both`.
+  // The sums over one chunk of channels [first, first + count) of the group; the output, too, if `both`.
   void chunk_sums(const Kernels& k, std::int64_t chunk, Group& group, std::int64_t first,
                   std::int64_t count, bool both) const {
+    if (!call_.reads_g) return chunk_moments(k, chunk, group.begin + first, count);
     double totals[kMostTogether][kTotals];
     std::fill_n(&totals[0][0], count * kTotals, 0.0);
     const std::int64_t channel = group.begin + first;
@@ -134,9 +136,60 @@ class PlaneWalk {
       to[1] = kernels::fold_totals(totals[i] + 8);
     }
   }
-  GradientSums folded_chunks(std::int64_t c) const {
-    const double* parts = call_.space.partials + c * chunks_ * 2;
-    if (chunks_ == 1) return {parts[0], parts[1]};
+  // The moments of one chunk, in two sweeps while it is near: around its first element, which gives something close to its
+  // mean, then around that.
+  void chunk_moments(const Kernels& k, std::int64_t chunk, std::int64_t channel,
+                     std::int64_t count) const {
+    double totals[kMostTogether][kTotals], centres[kMostTogether], sums[kMostTogether];
+    const auto sweep = [&](bool squares) {
+      std::fill_n(&totals[0][0], count * kTotals, 0.0);
+      each_piece(split_, chunk, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
+        each_row({n, channel, count, l, length}, false, [&](const Rows& rows, std::int64_t c) {
+          k.plane_moments(squares, rows, centres + (c - channel), totals[c - channel]);
+        });
+      });
+    };
+    const double n =
+        static_cast<double>(elements_before(split_, chunk + 1) - elements_before(split_, chunk));
+    // f64 has sums of ordinary data exactly, so exact kernels take them around 0.
+    std::fill_n(centres, count, 0.0);
+    if (!k.exact) first_elements(chunk, channel, count, centres);
+    sweep(false);
+    for (std::int64_t i = 0; i < count; ++i) {
+      sums[i] = -kernels::fold_totals(totals[i]);
+      const double mean = centres[i] + sums[i] / n;
+      centres[i] = k.exact ? mean : static_cast<double>(static_cast<float>(mean));
+    }
+    sweep(true);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double rest = -kernels::fold_totals(totals[i]);
+      double* to = call_.space.partials + ((channel + i) * chunks_ + chunk) * 2;
+      to[0] = k.exact ? sums[i] : n * centres[i] + rest;
+      to[1] = kernels::fold_totals(totals[i] + 8) - rest * rest / n;
+    }
+  }
+  void first_elements(std::int64_t chunk, std::int64_t channel, std::int64_t count,
+                      double* to) const {
+    const std::int64_t n = chunk / split_.l_chunks * split_.chunk_n;
+    const std::int64_t l = chunk % split_.l_chunks * split_.chunk_l;
+    kernels::with_element_type(call_.dtype, [&](auto* type) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const void* at = call_.x.at(n, channel + i, l);
+        to[i] =
+            kernels::to_double(kernels::read(static_cast<decltype(type)>(const_cast<void*>(at))));
+      }
+    });
+  }
+  ChannelSums folded_chunks(std::int64_t c) const {
+    double* parts = call_.space.partials + c * chunks_ * 2;
+    if (!call_.reads_g) {
+      fold_moments(
+          chunks_, [&](std::int64_t i) { return elements_before(split_, i); },
+          [&](std::int64_t to, std::int64_t from, const kernels::Merge& merge) {
+            merge(parts[2 * from], parts[2 * from + 1], parts[2 * to], parts[2 * to + 1]);
+          });
+    }
+    if (chunks_ == 1 || !call_.reads_g) return {parts[0], parts[1]};
     kernels::Pairwise<2> sums;
     for (std::int64_t i = 0; i < chunks_; ++i) sums.add({parts[2 * i], parts[2 * i + 1]});
     const auto all = sums.finish();
@@ -153,7 +206,7 @@ class PlaneWalk {
       }
       call_.space.sums[c] = folded_chunks(c);
       // In inference dx does not depend on the sums, and neither does who computes it.
-      if (call_.form == kernels::Form::kGX) call_.space.exact[c] = true;
+      if (call_.form != kernels::Form::kG) call_.space.exact[c] = true;
     }
   }
 
@@ -181,19 +234,19 @@ class PlaneWalk {
   // Calls body(rows, first channel) for the rows of a piece: all at once, or by way of tiles.
   template <class Body>
   void each_row(const Piece& p, bool writes, Body&& body) const {
-    const ChannelTensor &dy = call_.dy, &x = call_.x, &dx = call_.dx;
-    if (!dy.has_planes() || !x.has_planes() || (writes && !dx.has_planes())) {
+    const ChannelTensor &g = call_.g, &x = call_.x, &out = call_.out;
+    if (!g.has_planes() || !x.has_planes() || (writes && !out.has_planes())) {
       return each_packed(p, writes, body);
     }
     // The same channels of the next n, while nothing else has brought them near.
     const bool fetches = call_.is_far && p.n + 1 < split_.n && (!writes || !call_.wants_sums);
     const auto rows_at = [&](std::int64_t c, std::int64_t l) {
       Rows rows{
-          dy.at(p.n, c, l),          x.at(p.n, c, l),          writes ? dx.at(p.n, c, l) : nullptr,
-          dy.channel_stride_bytes(), x.channel_stride_bytes(), dx.channel_stride_bytes(),
-          p.channel + p.count - c,   p.l + p.length - l};
+          g.at(p.n, c, l),          x.at(p.n, c, l),          writes ? out.at(p.n, c, l) : nullptr,
+          g.channel_stride_bytes(), x.channel_stride_bytes(), out.channel_stride_bytes(),
+          p.channel + p.count - c,  p.l + p.length - l};
       if (fetches) {
-        rows.g_ahead = dy.n_stride_bytes();
+        rows.g_ahead = call_.reads_g ? g.n_stride_bytes() : 0;
         rows.x_ahead = x.n_stride_bytes();
       }
       return rows;
@@ -204,7 +257,7 @@ class PlaneWalk {
     alignas(64) char tile[kTileBytes];
     const std::int64_t size = call_.size, row_bytes = p.length * size;
     // Planes that lie side by side go past the cache together.
-    const bool side_by_side = dx.channel_stride_bytes() == row_bytes;
+    const bool side_by_side = out.channel_stride_bytes() == row_bytes;
     const std::int64_t together =
         side_by_side ? std::max(kTileBytes / row_bytes, std::int64_t{1}) : 1;
     for (std::int64_t c = p.channel; c < p.channel + p.count; c += together) {
@@ -233,11 +286,12 @@ class PlaneWalk {
           tensor.pack_plane(p.n, c, l, count, tile);
           return tile;
         };
-        const bool direct = writes && call_.dx.has_planes();
-        body(Rows{source(call_.dy, tiles[0]), source(call_.x, tiles[1]),
-                  direct ? call_.dx.at(p.n, c, l) : tiles[2], 0, 0, 0, 1, count},
+        const bool direct = writes && call_.out.has_planes();
+        const void* x = source(call_.x, tiles[1]);
+        body(Rows{call_.reads_g ? source(call_.g, tiles[0]) : x, x,
+                  direct ? call_.out.at(p.n, c, l) : tiles[2], 0, 0, 0, 1, count},
              c);
-        if (writes && !direct) call_.dx.unpack_plane(p.n, c, l, count, tiles[2]);
+        if (writes && !direct) call_.out.unpack_plane(p.n, c, l, count, tiles[2]);
       }
     }
   }

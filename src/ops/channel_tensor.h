@@ -37,11 +37,11 @@ class ChannelTensor {
     return data_ + (pixel_offset(n, l) + channel * channel_stride_) * size_;
   }
 
-  // Between a tile of rows, `pitch` bytes apart, and the tensor. A row is `pixels` pixels, column j of it pixel
-  // j/channels, channel j mod channels; columns [begin, begin + columns) of rows [row, row + rows).
+  // Between a tile of rows, `pitch` bytes apart, and the tensor. A row is `pixels` pixels, the first row's from `pixel` on;
+  // column j of a row is pixel j/channels, channel j mod channels. Columns [begin, begin + columns).
   struct Tile {
     char* data;
-    std::int64_t pitch, row, rows, pixels, begin, columns;
+    std::int64_t pitch, pixel, rows, pixels, begin, columns;
   };
   void pack_pixels(const Tile& tile) const {
     each_element(tile,
@@ -79,7 +79,7 @@ class ChannelTensor {
   template <class Body>
   void each_element(const Tile& tile, Body&& body) const {
     for (std::int64_t r = 0; r < tile.rows; ++r) {
-      std::int64_t pixel = (tile.row + r) * tile.pixels + tile.begin / split_.channels;
+      std::int64_t pixel = tile.pixel + r * tile.pixels + tile.begin / split_.channels;
       std::int64_t channel = tile.begin % split_.channels;
       for (std::int64_t c = 0; c < tile.columns; ++pixel, channel = 0) {
         char* mine = at(pixel / split_.l, 0, pixel % split_.l);

@@ -2,6 +2,7 @@
 #ifndef NORMGRAD_OPS_FOLDS_H
 #define NORMGRAD_OPS_FOLDS_H
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/kernels.h"
@@ -15,6 +16,20 @@ inline void fold_rows(const kernels::Kernels& k, double* rows, std::int64_t coun
     for (std::int64_t i = 0; i + s < count; i += 2 * s) {
       double* to = rows + i * pitch + begin;
       k.add(to + s * pitch, to, end - begin);
+    }
+  }
+}
+
+// Moments of parts into those of the first: calls merge_into(i, j, merge) for pairs of parts that lie side by side.
+// before(i): elements in front of part i.
+template <class Before, class MergeInto>
+void fold_moments(std::int64_t parts, Before&& before, MergeInto&& merge_into) {
+  for (std::int64_t s = 1; s < parts; s *= 2) {
+    for (std::int64_t i = 0; i + s < parts; i += 2 * s) {
+      const std::int64_t middle = before(i + s), end = before(std::min(parts, i + 2 * s));
+      merge_into(i, i + s,
+                 kernels::Merge(static_cast<double>(middle - before(i)),
+                                static_cast<double>(end - middle)));
     }
   }
 }

@@ -4,8 +4,9 @@
 #include <cstring>
 #include <limits>
 
-#include "ops/channel_norm/parameters.h"
 #include "ops/operators.h"
+#include "ops/parameters.h"
+#include "ops/statistics.h"
 #include "runtime/failure.h"
 #include "runtime/sizes.h"
 
@@ -43,7 +44,9 @@ class Gather {
   Gather(const PlanBody& plan, void* const* data, std::byte* workspace)
       : plan_(plan), data_(data), parameters_(plan, data), counts_(workspace) {
     for (std::int64_t w = 0; w < devices(); ++w) {
-      const double count = parameters_.load(kCounts, w, 0);
+      const Tensor& counts = plan.tensor(kCounts);
+      const double count =
+          kernels::load_element(data[index_of(kCounts)], counts.dtype, w * counts.strides[0]);
       std::memcpy(counts_ + w * 8, &count, 8);
       n_ += count;
     }
@@ -90,7 +93,7 @@ class Gather {
   }
   void update(Arg running, std::int64_t channel, double now) const {
     parameters_.store(running, channel,
-                      updated(parameters_.load(running, channel, 0), plan_.momentum, now));
+                      updated(parameters_.load(running, channel), plan_.momentum, now));
   }
 
   const PlanBody& plan_;

@@ -40,8 +40,7 @@ struct ChannelSplit {
   std::int64_t chunk_l = 0;
   std::int64_t n_chunks = 0;
   std::int64_t l_chunks = 0;
-  bool across_channels = false;  // walked from channel to channel, not from l to l
-  bool by_pixels = false;        // backward: x has its channels side by side
+  bool by_pixels = false;  // x has its channels side by side
 };
 
 struct PlanBody {

@@ -1,7 +1,7 @@
 // SyncBatchNorm: its rows in the table, its plan, its run. What is computed: sync_batch_norm_forward.cc, _backward.cc.
 #include "ops/sync_batch_norm.h"
 
-#include "ops/channel_norm/channel_norm.h"
+#include "ops/channel_split.h"
 
 namespace normgrad {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kernels/element.h"
 #include "kernels/float_environment.h"
-#include "ops/channel_norm/parameters.h"
+#include "ops/parameters.h"
 #include "ops/sync_batch_norm.h"
 
 namespace normgrad {

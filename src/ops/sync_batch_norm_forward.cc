@@ -1,13 +1,14 @@
-// Forward. A rank sends sum(x), the squares around its own mean, and its count. In f64, sums of
-// ordinary data are exact, and then so is their sum over the ranks: the mean of the whole and what
-// rounding left of it are those of BatchNorm. BatchNormGatherStats, which starts from mean and rstd,
-// cannot know them, nor a variance far below eps.
+// Forward. A rank sends the moments of its part (kernels/merge.h) and its count. In exact arithmetic sums of ordinary data are
+// exact, and then so is their sum over the ranks: the mean of the whole and what rounding left of it are those of BatchNorm.
+// BatchNormGatherStats, which starts from mean and rstd, cannot know them, nor a variance far below eps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernels/float_environment.h"
-#include "ops/channel_norm/parameters.h"
+#include "kernels/merge.h"
+#include "ops/parameters.h"
+#include "ops/statistics.h"
 #include "ops/sync_batch_norm.h"
 
 namespace normgrad {
@@ -24,7 +25,8 @@ struct Memory {
         mean_rest(cut.take<double>(plan.channels())),
         rstd(cut.take<double>(plan.channels())),
         squares(cut.take<double>(plan.channels())),
-        rest(cut.take<std::byte>(static_cast<std::int64_t>(plan.part.workspace_bytes))) {}
+        rest(cut.take<std::byte>(static_cast<std::int64_t>(
+            std::max(plan.part.workspace_bytes, plan.element.workspace_bytes)))) {}
 
   double *message, *messages;                 // this rank's; those of all ranks
   double *mean, *mean_rest, *rstd, *squares;  // of the whole batch
@@ -65,22 +67,15 @@ class Whole {
     return message(rank)[channels_ + channel];
   }
 
-  // sum((x - mean)^2) of a part is that around its own mean, and count*distance^2 of the two means.
   void combine(std::int64_t channel, const Memory& memory) const {
-    double total = 0, total_squares = 0;
-    for (int r = 0; r < ranks_; ++r) total += sum(r, channel);
-    const double mean = n_ == 0 ? 0 : total / n_;
-    const double mean_rest = rest_of_mean(total, n_, mean);
-    for (int r = 0; r < ranks_; ++r) {
-      if (count(r) == 0) continue;
-      const double part_mean = sum(r, channel) / count(r);
-      const double part_rest = rest_of_mean(sum(r, channel), count(r), part_mean);
-      const double distance = (part_mean - mean) + (part_rest - mean_rest);
-      total_squares += squares(r, channel) + count(r) * (distance * distance);
+    double total = 0, total_squares = 0, before = 0;
+    for (int r = 0; r < ranks_; before += count(r++)) {
+      kernels::Merge(before, count(r))(sum(r, channel), squares(r, channel), total, total_squares);
     }
+    const double mean = n_ == 0 ? 0 : total / n_;
     memory.mean[channel] = mean;
-    memory.mean_rest[channel] = mean_rest;
-    memory.rstd[channel] = rstd_of(total_squares / n_, eps_);  // of nothing: 0/0, NaN
+    memory.mean_rest[channel] = rest_of_mean(total, n_, mean);
+    memory.rstd[channel] = rstd_of(total_squares * (1 / n_), eps_);  // of nothing: NaN
     memory.squares[channel] = total_squares;
   }
 
@@ -98,7 +93,7 @@ void compute_y(const SyncBody& plan, Addresses addresses, const Memory& memory) 
   of_y[Arg::kMean] = memory.mean;
   of_y[Arg::kRstd] = memory.rstd;
   of_y[Arg::kMeanRest] = memory.mean_rest;
-  execute(plan.element, of_y, nullptr);
+  execute(plan.element, of_y, memory.rest);
 }
 
 // After y: these may lie in place of w or b.
@@ -106,7 +101,7 @@ void store_statistics(const SyncBody& plan, const Addresses& addresses, const Me
                       double n) {
   const Parameters parameters(plan.whole, data_of(addresses));
   const auto update = [&](Arg running, std::int64_t channel, double now) {
-    const double old = parameters.load(running, channel, 0);
+    const double old = parameters.load(running, channel);
     parameters.store(running, channel, updated(old, plan.whole.momentum, now));
   };
   for (std::int64_t c = 0; c < plan.channels(); ++c) {
@@ -114,7 +109,7 @@ void store_statistics(const SyncBody& plan, const Addresses& addresses, const Me
     parameters.store(Arg::kRstd, c, memory.rstd[c]);
     if (n == 0) continue;
     update(Arg::kRunningMean, c, memory.mean[c]);
-    update(Arg::kRunningVar, c, memory.squares[c] / (n - 1));
+    update(Arg::kRunningVar, c, memory.squares[c] * (1 / (n - 1)));
   }
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # abi.sh check|renew WORK: compares the libraries' binary interfaces with tests/hygiene/abi, or writes these files anew.
 # Needs abidw and abidiff (Debian: abigail-tools) and builds in WORK: types are known from debug information alone, which
-# the installed libraries do not have. Without optimization and Highway, since neither is part of an interface.
+# the installed libraries do not have. Without optimization, which is no part of an interface.
 set -eu
 [ $# = 2 ] || { echo "usage: $0 check|renew WORK" >&2; exit 2; }
 step=$1 work=$2
@@ -13,7 +13,7 @@ libraries="normgrad infinirt infiniop ascendcl nnopbase opapi_nn"
 command -v abidw >/dev/null || { echo "abidw is missing: apt-get install abigail-tools" >&2; exit 1; }
 
 build() {
-  "${CMAKE:-cmake}" -S "$root" -B "$work" -DCMAKE_BUILD_TYPE=Debug -DNORMGRAD_HIGHWAY=OFF \
+  "${CMAKE:-cmake}" -S "$root" -B "$work" -DCMAKE_BUILD_TYPE=Debug \
     -DNORMGRAD_TESTS=OFF -DNORMGRAD_BENCHMARKS=OFF -DNORMGRAD_EXAMPLES=OFF >/dev/null
   "${CMAKE:-cmake}" --build "$work" --parallel "$(nproc)"
 }

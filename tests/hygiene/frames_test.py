@@ -12,9 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MOST_BYTES = 16 * 1024
-# The kernels of BatchNorm's forward pass, whose frames are probed but larger: 89 KiB. They go when that pass moves to the
-# engine of src/kernels.
-OLD_KERNELS = re.compile("BatchNorm(Op|Sum|Squares|Y)")
 # With stack-clash protection the stack pointer moves by at most a page, and each page is touched.
 # Without it one instruction makes the whole frame.
 PAGE = 4096
@@ -143,7 +140,7 @@ def main(objdump: str, library: str) -> int:
     failures = [
         f"FAILED {frame.bytes} bytes of stack, at most {MOST_BYTES}: {frame.name}"
         for frame in frames
-        if frame.bytes > MOST_BYTES and not OLD_KERNELS.search(frame.name)
+        if frame.bytes > MOST_BYTES
     ]
     failures += [
         f"FAILED {frame.step} bytes at once, no page touched: {frame.name}"

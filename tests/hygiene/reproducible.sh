@@ -14,7 +14,7 @@ for part in src include cmake CMakeLists.txt; do cp -R "$source/$part" "$copy"; 
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 set -- -G "$(cached CMAKE_GENERATOR)"
 for variable in CMAKE_BUILD_TYPE CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_CXX_FLAGS \
-  CMAKE_CXX_FLAGS_RELEASE CMAKE_SHARED_LINKER_FLAGS NORMGRAD_HIGHWAY NORMGRAD_SANITIZE; do
+  CMAKE_CXX_FLAGS_RELEASE CMAKE_SHARED_LINKER_FLAGS NORMGRAD_SANITIZE; do
   set -- "$@" "-D$variable=$(cached "$variable")"
 done
 unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER

@@ -12,8 +12,7 @@ namespace ops_test {
 
 struct Tally {
   std::size_t cases = 0, elements = 0;
-  std::size_t by_model = 0;    // cases outside the promised range, held to the model's bits
-  std::size_t with_slack = 0;  // elements beyond the bound, by no more than Expected::slack
+  std::size_t by_model = 0;  // cases outside the promised range, held to the model's bits
   // Error in units of the allowance, by operator, arithmetic, data type and output.
   std::map<std::string, double> worst;
 
@@ -37,7 +36,7 @@ struct ExpectedOutputs {
   // Whether the bound is promised (numerics, section 5).
   //   fast: non-zero magnitudes of dy, w, x, x - mean, x_hat and rstd lie within 1e-5 and 1e5; of LayerNorm's x_hat within
   //     1e-7 and 1e7
-  //   forward in fast, BatchNorm's of 16-bit data: within 1e-12 and 1e12; rstd, a quotient of two of them, within 1e-24 and 1e24
+  //   forward of rows in fast: within 1e-12 and 1e12; rstd, a quotient of two of them, within 1e-24 and 1e24
   //   GatherStats: rstd do not deny the eps that is in them (reference/forward.h)
   bool promised = true;
   bool infinite_statistics = false;

@@ -8,6 +8,7 @@
 #include "normgrad/plan.h"
 #include "ops/examples.h"
 #include "ops/expectations.h"
+#include "ops/layouts.h"
 #include "ops/operators.h"
 
 namespace ops_test {
@@ -132,6 +133,28 @@ TEST(OneElement, OfARowMayGiveWayToItsStatistics) {
   }
 }
 
+void expect_constant_channels(Problem p) {
+  for (const Arithmetic arithmetic : kArithmetics) {
+    for (const normgrad::Isa isa : available_isas()) {
+      const Outputs out = run_library(p, {3, isa, 1, arithmetic});
+      EXPECT_EQ(values(p, out, kVarOut), Values(5, 0.0)) << title(p) << " " << name(isa);
+      const double rstd = reference::rounded(Format::kF32, 1 / std::sqrt(p.eps));
+      EXPECT_EQ(values(p, out, kRstdOut), Values(5, rstd));
+      const Values y = values(p, out, kY);
+      for (std::size_t c = 0; c < 5; ++c) {
+        EXPECT_EQ(values(p, out, kMeanOut)[c], p.value[kX][c * 129]);
+        for (std::size_t i = c * 129; i < c * 129 + 129; ++i) {
+          ASSERT_EQ(y[i], p.value[kB][c]);
+        }
+      }
+    }
+  }
+  p.eps = 0;  // rstd is infinite, and 0*Inf is NaN
+  const Outputs out = run(p);
+  EXPECT_EQ(values(p, out, kRstdOut), Values(5, HUGE_VAL));
+  for (const double y : values(p, out, kY)) ASSERT_TRUE(std::isnan(y));
+}
+
 TEST(ConstantChannel, HasAVarianceOfExactlyZero) {
   for (const Format data : kDataFormats) {
     for (const double scale : {1.0, 3e-3, 1e4}) {
@@ -140,20 +163,56 @@ TEST(ConstantChannel, HasAVarianceOfExactlyZero) {
         p.value[kX][i] = scale * (0.1 + static_cast<double>(i / 129 % 5));
       }
       settle(p);
-      for (const normgrad::Isa isa : available_isas()) {
-        const Outputs out = run_library(p, {3, isa, 1});
-        EXPECT_EQ(values(p, out, kVarOut), Values(5, 0.0)) << title(p) << " " << name(isa);
-        const double rstd = reference::rounded(Format::kF32, 1 / std::sqrt(p.eps));
-        EXPECT_EQ(values(p, out, kRstdOut), Values(5, rstd));
-        for (std::size_t c = 0; c < 5; ++c) {
-          EXPECT_EQ(values(p, out, kMeanOut)[c], p.value[kX][c * 129]);
-          EXPECT_EQ(values(p, out, kY)[c * 129], p.value[kB][c]);
+      expect_constant_channels(p);
+      for (const Slot slot : {kY, kX}) p.tensor[slot] = channels_last(data, {37, 5, 129}, 1);
+      expect_constant_channels(p);
+    }
+  }
+}
+
+// Where a chunk begins with an outlier, the first guess of its mean is far off: of every chunk of planes and of pixels, and of
+// the first one alone.
+TEST(Outliers, AtTheBeginningOfAChunkCostNothing) {
+  for (const Format data : kDataFormats) {
+    for (const double size : {1e2, 1e4, 6e4}) {
+      for (const Shape& shape : std::vector<Shape>{{70, 3, 300}, {3, 5, 9000}, {300, 40}}) {
+        for (const std::size_t period :
+             {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 30}) {
+          Problem p = example(Form::kForwardTraining, data, shape);
+          const auto channels = static_cast<std::size_t>(shape[1]);
+          const std::size_t inner = shape.size() > 2 ? static_cast<std::size_t>(shape[2]) : 1;
+          for (std::size_t i = 0; i < p.value[kX].size(); ++i) {
+            const std::size_t at = i / (channels * inner) * inner + i % inner;  // in its channel
+            if (at % inner % period == 0 && at / inner % 64 == 0) p.value[kX][i] = size;
+          }
+          settle(p);
+          expect_within_bound(p);
+          for (const Slot slot : {kY, kX}) p.tensor[slot] = channels_last(data, shape, 1);
+          expect_within_bound(p);
         }
       }
-      p.eps = 0;  // rstd is infinite, and 0*Inf is NaN
-      const Outputs out = run(p);
-      EXPECT_EQ(values(p, out, kRstdOut), Values(5, HUGE_VAL));
-      for (const double y : values(p, out, kY)) ASSERT_TRUE(std::isnan(y));
+    }
+  }
+}
+
+// Scales whose squares f32 does not have go through the exact kernels, channel by channel or all together, and are
+// normalized like others.
+TEST(ChannelsAtTheEndsOfTheRange, AreNormalizedLikeOthers) {
+  for (const Shape& shape : std::vector<Shape>{{5, 7, 60}, {2, 3, 5000}}) {
+    for (const Format data : {Format::kF32, Format::kBF16}) {
+      for (const bool last : {false, true}) {
+        Problem plain = example(Form::kForwardTraining, data, shape);
+        if (last) {
+          for (const Slot slot : {kY, kX}) plain.tensor[slot] = channels_last(data, shape, 1);
+        }
+        plain.eps = 0;
+        const Values expected = values(plain, run(plain, Arithmetic::kExact), kY);
+        for (const int exponent : {100, -100}) {
+          Problem p = plain;
+          for (double& x : p.value[kX]) x = std::ldexp(x, exponent);
+          EXPECT_EQ(values(p, run(p), kY), expected) << title(p) << " 2^" << exponent;
+        }
+      }
     }
   }
 }

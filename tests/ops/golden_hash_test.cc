@@ -91,8 +91,8 @@ struct Set {
 
   const char* layout_name() const { return channels_last ? "channels-last" : "row-major"; }
   const char* arithmetic_name() const {
-    return has_two_arithmetics(layout(forms[0], Format::kF32, {1, 1}).op) ? name(arithmetic)
-                                                                          : "forward";
+    const Op op = layout(forms[0], Format::kF32, {1, 1}).op;
+    return has_two_arithmetics(op) ? name(arithmetic) : "forward";
   }
   std::string title() const {
     return std::string(family) + ", " + layout_name() + ", " + arithmetic_name();
@@ -126,11 +126,14 @@ std::vector<Set> sets() {
                      2000,
                      channels_last,
                      arithmetic});
+      out.push_back({"batch_norm_forward",
+                     {Form::kForwardTraining, Form::kForwardGiven},
+                     100000,
+                     channels_last,
+                     arithmetic});
     }
   }
-  out.push_back({"batch_norm_forward",
-                 {Form::kForwardTraining, Form::kForwardGiven, Form::kGatherStats},
-                 100000});
+  out.push_back({"gather_stats", {Form::kGatherStats}, 150000});
   return out;
 }
 
@@ -143,11 +146,12 @@ std::vector<Problem> problems_of(const Set& set) {
         for (int kind = 0; kind < static_cast<int>(Kind::kCount); ++kind) {
           Problem p = layout(form, data, shape, ++seed % 2 == 0);
           // In f64 the order of additions shows in exact arithmetic too.
-          for (const Slot slot : {kSumDy, kSumDyXmu}) {
-            if (p.has(slot)) p.tensor[slot].format = Format::kF64;
+          for (const Slot slot : {kSumDy, kSumDyXmu, kMeanOut, kVarOut}) {
+            if (p.has(slot) && is_channel_norm(p.op)) p.tensor[slot].format = Format::kF64;
           }
-          for (const Slot slot : {kDx, kDy, kX}) {
-            if (set.channels_last) p.tensor[slot] = channels_last(data, shape, p.channel_axis);
+          for (const Slot slot : {kDx, kDy, kX, kY}) {
+            if (set.channels_last && p.has(slot))
+              p.tensor[slot] = channels_last(data, shape, p.channel_axis);
           }
           Random random(seed);
           fill_fixed(p, static_cast<Kind>(kind), random);

@@ -3,7 +3,6 @@
 namespace ops_test {
 
 Outputs run_model(const Problem& problem, normgrad::Arithmetic arithmetic) {
-  const bool wide = problem.data_format() == Format::kF32;
   switch (problem.op) {
     case Op::kLayerNorm:
     case Op::kRmsNorm:
@@ -13,7 +12,7 @@ Outputs run_model(const Problem& problem, normgrad::Arithmetic arithmetic) {
     case Op::kElemtBackward:
       return batch_norm_model(problem, arithmetic);
     case Op::kForward:
-      return wide ? forward_model<double>(problem) : forward_model<float>(problem);
+      return forward_model(problem, arithmetic);
     case Op::kLayerNormForward:
     case Op::kRmsNormForward:
       return row_forward_model(problem, arithmetic);

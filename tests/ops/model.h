@@ -9,7 +9,7 @@
 
 namespace ops_test {
 
-// The forward operators of BatchNorm have one arithmetic, whatever is asked for.
+// GatherStats has one arithmetic, whatever is asked for.
 Outputs run_model(const Problem& problem,
                   normgrad::Arithmetic arithmetic = normgrad::Arithmetic::kFast);
 
@@ -18,9 +18,7 @@ Outputs row_forward_model(const Problem& problem, normgrad::Arithmetic arithmeti
 // And SyncBatchNorm's second half.
 Outputs batch_norm_model(const Problem& problem, normgrad::Arithmetic arithmetic);
 
-// BatchNorm forward. A: the type of the arithmetic on elements, double for f32 data, float for 16-bit data.
-template <class A>
-Outputs forward_model(const Problem& problem);
+Outputs forward_model(const Problem& problem, normgrad::Arithmetic arithmetic);  // BatchNorm
 Outputs gather_stats_model(const Problem& problem);
 
 // (1 - momentum)*old + momentum*fresh: what becomes of a running statistic.

@@ -165,6 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, ModelBitsOf,
                                          Form::kRmsNorm, Form::kRmsNormOfRstd,
                                          Form::kBatchNormTraining, Form::kBatchNormInference,
                                          Form::kBatchNormSums, Form::kElemtBackward,
+                                         Form::kForwardTraining, Form::kForwardGiven,
                                          Form::kLayerNormForward, Form::kRmsNormForward),
                          [](const auto& param_info) { return name(param_info.param); });
 

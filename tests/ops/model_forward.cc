@@ -1,41 +1,66 @@
-// Statistics on the f64 tree for every data type: mean = sum(x)/M, then var = sum((x - mean)^2)/M;
-// y = (x - mean)*(s*w) + b in A, where f64 also takes off what rounding left of the mean.
+// BatchNorm forward: mean = sum(x)/M, then var = sum((x - mean)^2)/M, or both as given; y = (x - mean)*(r*w) + b.
 // GatherStats: one device after the other, in f64.
+#include <algorithm>
+
+#include "ops/channel_moments.h"
+#include "ops/channel_sums.h"
 #include "ops/channel_walk.h"
-#include "ops/forward_tree.h"
+#include "ops/dx_map.h"
 #include "ops/model.h"
 
 namespace ops_test {
 namespace {
 
-struct Statistics {
-  double mean = 0, squares = 0, rstd = 1;
+struct Channel {
+  Moments moments;
+  double mean = 0, r = 1;
   double rest = 0;  // of the mean, beyond its f64
+  double var = 0;
+  bool exact_sums = false, exact_y = false;
 };
 
-Statistics computed(const ChannelWalk& in) {
-  const auto x = [&](std::size_t n, std::size_t l) { return in.p.value[kX][in.index(n, l)]; };
-  Statistics out;
-  const double sum = forward_sum(in.count_n, in.count_l, x);
-  out.mean = sum / in.count();
-  const double rest = std::fma(-in.count(), out.mean, sum) / in.count();
-  if (std::isfinite(rest)) out.rest = rest;
-  out.squares = forward_sum(in.count_n, in.count_l, [&](auto n, auto l) {
-    const double centred = x(n, l) - out.mean;
-    return centred * centred;
-  });
-  out.rstd = 1.0 / std::sqrt(out.squares / in.count() + in.p.eps);
-  return out;
+// Squares that f32 holds; of none at all or of what eps hides, 0.
+bool has_squares(double squares, double eps) {
+  return squares == 0 ? eps >= 1e-60 : squares >= 0x1p-100 && squares <= 0x1p120;
 }
 
-Statistics given(const ChannelWalk& in) {
-  const Problem& p = in.p;
-  const double rstd =
-      p.has(kVar) ? 1.0 / std::sqrt(p.value[kVar][in.c] + p.eps) : in.parameter(kRstd, 1);
-  return {in.parameter(kMean, 0), 0, rstd, 0};
+// In the walk by pixels one channel that must be exact takes all others along.
+void share(const Problem& p, std::vector<Channel>& channels, bool Channel::*flag) {
+  const auto is_set = [&](const Channel& channel) { return channel.*flag; };
+  if (!walks_pixels(p) || std::none_of(channels.begin(), channels.end(), is_set)) return;
+  for (Channel& channel : channels) channel.*flag = true;
 }
 
-void store_statistics(const ChannelWalk& in, const Statistics& s, Outputs& out) {
+void compute_statistics(const Problem& p, Arithmetic arithmetic, std::vector<Channel>& channels) {
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    Channel& channel = channels[c];
+    channel.moments = channel_moments({p, c}, arithmetic);
+    channel.exact_sums =
+        arithmetic == Arithmetic::kFast &&
+        (!std::isfinite(channel.moments.sum) || !has_squares(channel.moments.squares, p.eps));
+  }
+  share(p, channels, &Channel::exact_sums);
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    Channel& channel = channels[c];
+    channel.exact_y = channel.exact_sums;
+    if (channel.exact_sums) channel.moments = channel_moments({p, c}, Arithmetic::kExact);
+    Moments& m = channel.moments;
+    if (m.squares < 0) m.squares = 0;
+    channel.mean = m.sum / m.n;
+    const double rest = std::fma(-m.n, channel.mean, m.sum) / m.n;
+    channel.rest = std::isfinite(rest) ? rest : 0;
+    channel.var = m.squares * (1 / m.n);
+    channel.r = 1 / std::sqrt(channel.var + p.eps);
+  }
+}
+
+void take_statistics(const ChannelWalk& in, Channel& channel) {
+  channel.mean = in.parameter(kMean, 0);
+  channel.r =
+      in.p.has(kVar) ? 1.0 / std::sqrt(in.p.value[kVar][in.c] + in.p.eps) : in.parameter(kRstd, 1);
+}
+
+void store_statistics(const ChannelWalk& in, const Channel& s, Outputs& out) {
   const bool empty = in.count() == 0;
   const double nan = std::nan(""), m = in.count();
   const auto update = [&](Slot slot, double fresh) {
@@ -44,21 +69,45 @@ void store_statistics(const ChannelWalk& in, const Statistics& s, Outputs& out) 
     store(in.p, out, slot, in.c, empty ? old : updated(in.p, old, fresh));
   };
   store(in.p, out, kMeanOut, in.c, empty ? 0 : s.mean);
-  store(in.p, out, kVarOut, in.c, empty ? nan : s.squares / m);
-  store(in.p, out, kRstdOut, in.c, empty ? nan : s.rstd);
+  store(in.p, out, kVarOut, in.c, empty ? nan : s.var);
+  store(in.p, out, kRstdOut, in.c, empty ? nan : s.r);
   update(kRunningMean, s.mean);
-  update(kRunningVar, s.squares / (m - 1));
+  update(kRunningVar, s.moments.squares * (1 / (m - 1)));
 }
 
-template <class A>
-void store_y(const ChannelWalk& in, const Statistics& s, Outputs& out) {
-  const auto scale = static_cast<A>(s.rstd * in.parameter(kW, 1)),
-             b = static_cast<A>(in.parameter(kB, 0));
-  in.for_each([&](std::size_t i) {
-    A centred = minus_mean<A>(in.p.value[kX][i], s.mean);
-    if (std::is_same_v<A, double>) centred -= static_cast<A>(s.rest);
-    store(in.p, out, kY, i, centred * scale + b);
-  });
+// exact:  y = ((x - mean) - rest)*scale + b
+// fast:   y = (x - m)*scale + (b - (mean - m + rest)*scale) with m the f32 of the mean; fused, both numbers rounded to f32
+struct Map {
+  double mean, rest, scale, b;
+
+  double constant() const {
+    const double left = (mean - static_cast<double>(static_cast<float>(mean))) + rest;
+    return std::isnan(left) ? b : b - left * scale;
+  }
+  double y(bool exact, double x) const {
+    if (exact) return ((x - mean) - rest) * scale + b;
+    return std::fma(static_cast<float>(x) - static_cast<float>(mean), static_cast<float>(scale),
+                    static_cast<float>(constant()));
+  }
+};
+
+void store_y(const Problem& p, Arithmetic arithmetic, std::vector<Channel>& channels,
+             Outputs& out) {
+  std::vector<Map> maps;
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    const ChannelWalk in{p, c};
+    Channel& channel = channels[c];
+    maps.push_back(
+        {channel.mean, channel.rest, in.parameter(kW, 1) * channel.r, in.parameter(kB, 0)});
+    channel.exact_y = channel.exact_y || arithmetic == Arithmetic::kExact || !in_range(channel.r) ||
+                      !in_range(maps[c].scale) || !in_range(maps[c].constant());
+  }
+  share(p, channels, &Channel::exact_y);
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    ChannelWalk{p, c}.for_each([&](std::size_t i) {
+      store(p, out, kY, i, maps[c].y(channels[c].exact_y, p.value[kX][i]));
+    });
+  }
 }
 
 struct Parts {
@@ -101,21 +150,22 @@ void gather_channel(const Parts& in, Outputs& out) {
 
 }  // namespace
 
-template <class A>
-Outputs forward_model(const Problem& p) {
+Outputs forward_model(const Problem& p, Arithmetic arithmetic) {
   Outputs out;
-  const std::size_t channels = channel_extents(p).channels;
-  for (std::size_t c = 0; c < channels; ++c) {
+  std::vector<Channel> channels(channel_extents(p).channels);
+  const bool empty = p.value[kX].empty();
+  if (p.training && !empty) compute_statistics(p, arithmetic, channels);
+  for (std::size_t c = 0; c < channels.size(); ++c) {
     const ChannelWalk in{p, c};
-    const Statistics s = p.training ? computed(in) : given(in);
-    if (p.training) store_statistics(in, s, out);
-    store_y<A>(in, s, out);
+    if (p.training) {
+      store_statistics(in, channels[c], out);
+    } else {
+      take_statistics(in, channels[c]);
+    }
   }
+  if (p.has(kY)) store_y(p, arithmetic, channels, out);
   return out;
 }
-
-template Outputs forward_model<float>(const Problem&);
-template Outputs forward_model<double>(const Problem&);
 
 Outputs gather_stats_model(const Problem& p) {
   Outputs out;

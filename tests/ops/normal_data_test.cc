@@ -60,8 +60,8 @@ TEST_P(NormalData, IsMuchCloserThanTheBound) {
         Problem p = example(form(), data(), shape, seed, offset);
         expect_close(p);
         if (!is_batch_norm(form())) continue;
-        for (const Slot slot : {kDx, kDy, kX}) {
-          p.tensor[slot] = channels_last(data(), shape, p.channel_axis);
+        for (const Slot slot : {kDx, kDy, kX, kY}) {
+          if (p.has(slot)) p.tensor[slot] = channels_last(data(), shape, p.channel_axis);
         }
         expect_close(p);
       }
@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Form::kLayerNormOfXHat, Form::kLayerNormOfX, Form::kRmsNorm,
                                      Form::kRmsNormOfRstd, Form::kBatchNormTraining,
                                      Form::kBatchNormInference, Form::kBatchNormSums,
-                                     Form::kElemtBackward, Form::kLayerNormForward,
+                                     Form::kElemtBackward, Form::kForwardTraining,
+                                     Form::kForwardGiven, Form::kLayerNormForward,
                                      Form::kRmsNormForward),
                      testing::ValuesIn(kDataFormats)),
     [](const auto& param_info) {

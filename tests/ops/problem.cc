@@ -26,7 +26,7 @@ bool is_row_forward(Op op) { return op == Op::kLayerNormForward || op == Op::kRm
 bool is_row_norm(Op op) { return op == Op::kLayerNorm || op == Op::kRmsNorm || is_row_forward(op); }
 bool is_channel_norm(Op op) { return !is_row_norm(op) && op != Op::kGatherStats; }
 bool is_backward(Op op) { return op <= Op::kElemtBackward; }
-bool has_two_arithmetics(Op op) { return is_backward(op) || is_row_forward(op); }
+bool has_two_arithmetics(Op op) { return op != Op::kGatherStats; }
 
 const char* name(Op op) {
   constexpr const char* kNames[] = {"layer_norm",      "rms_norm",           "batch_norm",

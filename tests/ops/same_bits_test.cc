@@ -1,5 +1,5 @@
-// One result, whatever runs it: threads, instruction sets, addresses, strides, in place, again. The backward of BatchNorm
-// has two, one where x is channels-last.
+// One result, whatever runs it: threads, instruction sets, addresses, strides, in place, again. BatchNorm has two,
+// one where x is channels-last.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -22,7 +22,7 @@ std::vector<Shape> shapes(Form form) {
   return {{5, 3, 33}, {310, 257}, {3, 30001}, {20000, 5}};
 }
 
-// The forward operators of BatchNorm have one arithmetic.
+// GatherStats has one arithmetic.
 std::vector<Arithmetic> arithmetics(const Problem& p) {
   if (!has_two_arithmetics(p.op)) return {Arithmetic::kFast};
   return {Arithmetic::kFast, Arithmetic::kExact};
@@ -51,11 +51,9 @@ struct BothWalks {
 
   BothWalks(const Problem& p, Arithmetic arithmetic)
       : planes(run_simply(p, arithmetic)),
-        pixels(is_channel_norm(p.op) && is_backward(p.op)
-                   ? run_simply(with_channels_last(p), arithmetic)
-                   : planes) {}
+        pixels(is_channel_norm(p.op) ? run_simply(with_channels_last(p), arithmetic) : planes) {}
   const Outputs& of(const Problem& p) const {
-    return is_channel_norm(p.op) && is_backward(p.op) && walks_pixels(p) ? pixels : planes;
+    return is_channel_norm(p.op) && walks_pixels(p) ? pixels : planes;
   }
 };
 
@@ -321,12 +319,10 @@ TEST(InstructionSets, EachOneOfThisProcessorTakesEffect) {
     EXPECT_EQ(normgrad::set_isa(none), normgrad::Isa::kPlain);
   }
   normgrad::set_isa(normgrad::Isa::kAvx512);
-#if defined(NORMGRAD_HIGHWAY)
   EXPECT_EQ(isas.size(), __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
                              ? 3u
                          : __builtin_cpu_supports("avx2") ? 2u
                                                           : 1u);
-#endif
 #endif
 }
 

@@ -33,7 +33,7 @@ def test_what_they_need():
         text = subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout
         needed[library.name] = set(re.findall(r"\(NEEDED\).*\[(.*)\]", text))
         assert re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", text) == ["$ORIGIN"], library
-    for names in needed.values():  # Highway is linked statically, torch not at all
+    for names in needed.values():  # torch not at all
         assert names <= SYSTEM | {"libnormgrad.so"}, names
     assert "libgomp.so.1" in needed["libnormgrad.so"]
 

@@ -1,12 +1,9 @@
 // mean = sum(x)/M;  var = sum((x - mean)^2)/M;  s = 1/sqrt(var + eps), or as given;
 // y = (x - mean)*(s*w) + b;  running := (1 - momentum)*running + momentum*new, new the mean and the
 // unbiased variance sum((x - mean)^2)/(M - 1).
-//
-// y has slack where f64 may not have the sum of x exactly (mean_error.h).
 #include <cmath>
 
 #include "reference/forward.h"
-#include "reference/mean_error.h"
 
 namespace reference {
 namespace {
@@ -15,7 +12,6 @@ struct Channel {
   std::vector<std::size_t> index;  // of its elements, in logical order
   Quad w = 1, b = 0, mean = 0, s = 1;
   Quad size_x = 0, squares = 0;  // sum(|x|), sum((x - mean)^2)
-  Quad mean_error = 0;
 };
 
 Channel read_channel(const ForwardNorm& in, std::size_t c) {
@@ -33,14 +29,11 @@ Channel read_channel(const ForwardNorm& in, std::size_t c) {
 void compute_statistics(const ForwardNorm& in, Channel& channel) {
   Quad sum = 0;
   const Quad m = static_cast<double>(channel.index.size());
-  MeanError error;
   for (const std::size_t i : channel.index) {
     sum += in.x[i];
     channel.size_x += magnitude(in.x[i]);
-    error.note(in.x[i]);
   }
   channel.mean = sum / m;
-  channel.mean_error = error.greatest();
   for (const std::size_t i : channel.index) {
     const Quad centred = in.x[i] - channel.mean;
     channel.squares += centred * centred;
@@ -71,11 +64,17 @@ void set_statistics(const ForwardNorm& in, std::size_t c, const Channel& channel
   }
 }
 
+// In training the mean, too, moves y.
 void set_y(const ForwardNorm& in, const Channel& channel, Forward& out) {
+  Quad size = 0;
+  for (const std::size_t i : channel.index) {
+    if (in.training) size += magnitude(in.x[i] - channel.mean);
+  }
+  const Quad of_mean =
+      size / static_cast<double>(channel.index.size()) * magnitude(channel.s * channel.w);
   for (const std::size_t i : channel.index) {
     const Quad centred = in.x[i] - channel.mean, term = centred * (channel.s * channel.w);
-    out.y.set(i, term + channel.b, magnitude(term) + magnitude(channel.b));
-    out.y.slack[i] = slack_of_mean(channel.mean_error, centred, channel.s * channel.w);
+    out.y.set(i, term + channel.b, magnitude(term) + of_mean + magnitude(channel.b));
     for (const Quad value : {Quad{in.x[i]}, centred, centred * channel.s}) out.seen.note(value);
   }
   out.seen.note(channel.w);

@@ -8,11 +8,10 @@
 namespace reference {
 
 // What an output is: elements of a big tensor (dx, y), sums over one (dw, db, sum_dy, sum_dy_xmu),
-// or forward statistics, which are f64 whatever the data.
+// or forward statistics.
 enum class Output { kElement, kSum, kStatistic };
 
-// How an operator computes: backward in one of two ways (normgrad::Arithmetic), forward in a way of its own.
-enum class Arithmetic { kFast, kExact, kForward };
+enum class Arithmetic { kFast, kExact };  // GatherStats: exact
 
 struct Rule {
   Arithmetic arithmetic;
@@ -31,8 +30,7 @@ struct Verdict {
   double used() const { return allowance > 0 ? error / allowance : 0; }
 };
 
-// y: the element as stored. r: the exact result. T: its scale (gradients.h). further: what else is allowed
-// (Expected::slack).
+// y: the element as stored. r: the exact result. T: its scale (gradients.h). further: what else is allowed.
 Verdict within_bound(double y, Quad r, Quad T, const Rule& rule, Quad further = 0);
 
 // 2^(max(floor(log2 |r|), emin) - p + 1), r finite.

@@ -52,8 +52,6 @@ TEST(Criterion, ArithmeticDecidesTheFactorOfTheScale) {
     }
     EXPECT_EQ(power(Arithmetic::kExact, Output::kStatistic), -40);
     EXPECT_EQ(power(Arithmetic::kFast, Output::kStatistic), -19);
-    EXPECT_EQ(power(Arithmetic::kForward, Output::kElement), format == Format::kF32 ? -40 : -19);
-    EXPECT_EQ(power(Arithmetic::kForward, Output::kStatistic), -40);
   }
 }
 

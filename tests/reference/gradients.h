@@ -13,11 +13,8 @@ namespace reference {
 
 struct Expected {
   std::vector<Quad> value, scale;
-  // What the bound leaves out, mostly 0: how far the rounding of a sum that f64 does not have exactly
-  // may move an element that is not much larger.
-  std::vector<Quad> slack;
 
-  explicit Expected(std::size_t size = 0) : value(size), scale(size), slack(size) {}
+  explicit Expected(std::size_t size = 0) : value(size), scale(size) {}
   void set(std::size_t i, Quad r, Quad T) { value[i] = r, scale[i] = T; }
   void add(std::size_t i, Quad term) { value[i] += term, scale[i] += magnitude(term); }
 };

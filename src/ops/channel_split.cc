@@ -1,21 +1,27 @@
-#include "ops/channel_norm/channel_norm.h"
+#include "ops/channel_split.h"
 
-#include <algorithm>
+#include <cstdlib>
 
 #include "ops/operators.h"
-#include "runtime/failure.h"
 #include "runtime/layout.h"
 #include "runtime/sizes.h"
 
 namespace normgrad {
 namespace {
 
-// With fewer l than the summation tree has lanes, a walk along them has nothing to do at once.
-constexpr std::int64_t kFewPixels = 16;
+// Elements of a chunk: a longer l is cut, a shorter one brings several n together.
+constexpr std::int64_t kChunk = 4096;
 
-bool has_channels_last(const ChannelSplit& split, int argument) {
-  const bool l_lies_together = split.rank == 1 && split.strides[argument][0] == 1;
-  return split.channel_strides[argument] == 1 && !l_lies_together;
+// Whether channels lie nearer to each other than l. (N, C) is walked by pixels, whatever its strides.
+bool walks_pixels(const ChannelSplit& split, int x) {
+  if (split.l == 1) return true;
+  const std::int64_t channel_stride = split.channels > 1 ? std::abs(split.channel_strides[x]) : 0;
+  std::int64_t nearest = 0;  // of the l dims that move at all
+  for (int d = 0; d < split.rank; ++d) {
+    const std::int64_t stride = std::abs(split.strides[x][d]);
+    if (stride != 0 && (nearest == 0 || stride < nearest)) nearest = stride;
+  }
+  return channel_stride != 0 && nearest != 0 && channel_stride < nearest;
 }
 
 }  // namespace
@@ -47,26 +53,11 @@ void split_channels(PlanBody& plan) {
   });
   if (split.l == 0) return;
   split.rank = collapse(split.rank, split.extents, split.strides, kArgs);
-  split.chunk_l = std::min(split.l, kChannelChunk);
-  split.chunk_n = std::max<std::int64_t>(1, kChannelChunk / split.l);
+  split.chunk_l = std::min(split.l, kChunk);
+  split.chunk_n = std::max<std::int64_t>(1, kChunk / split.l);
   split.l_chunks = ceil_div(split.l, split.chunk_l);
   split.n_chunks = ceil_div(split.n, split.chunk_n);
-  bool channels_last = false;
-  each_with_all_dims([&](int a) { channels_last |= has_channels_last(split, a); });
-  split.across_channels = split.channels > 1 && (split.l < kFewPixels || channels_last);
-}
-
-Status reserve_totals(PlanBody& plan) {
-  const ChannelSplit& split = plan.channel;
-  constexpr std::int64_t kAlignment = 16;  // the workspace may begin anywhere
-  const Checked totals = Checked(split.channels) * split.n_chunks * split.l_chunks;
-  const Checked bytes = totals * std::int64_t{sizeof(ChannelTotals)} + kAlignment;
-  if (!bytes.ok()) {
-    return fail(Status::kBadShape, "%lld channels are more than memory can hold the sums of",
-                static_cast<long long>(split.channels));
-  }
-  plan.workspace_bytes = totals.value() == 0 ? 0 : static_cast<std::size_t>(bytes.value());
-  return Status::kOk;
+  split.by_pixels = walks_pixels(split, index_of(Arg::kX));
 }
 
 }  // namespace normgrad
