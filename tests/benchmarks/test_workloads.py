@@ -8,7 +8,7 @@ from peers.workloads import Workload, all_workloads, chosen_workloads
 class Workloads(unittest.TestCase):
     def test_are_all_different(self) -> None:
         names = [workload.name for workload in all_workloads()]
-        self.assertEqual(len(names), 8 * 2 * 3 + 13 * 4 * 3)
+        self.assertEqual(len(names), 9 * 2 * 3 + 13 * 4 * 3)
         self.assertEqual(len(set(names)), len(names))
 
     def test_a_matrix_is_channels_last(self) -> None:

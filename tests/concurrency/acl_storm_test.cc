@@ -8,8 +8,10 @@
 
 #include <atomic>
 #include <barrier>
+#include <cstddef>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "aclnn/device.h"
 #include "concurrency/slots.h"
@@ -58,6 +60,7 @@ struct Output {
   }
   float y[kElements];
   bool accepted = false;
+  std::vector<std::byte> workspace;
   aclTensor* const handle = tensor(y, false);
 };
 
@@ -79,7 +82,12 @@ aclOpExecutor* first_phase(const World& world, Dice& dice, Output& output, Codes
   aclOpExecutor* executor = nullptr;
   codes.add(aclnnBatchNormElemtGetWorkspaceSize(world.x, one(), one(), one(), one(), 0,
                                                 output.handle, &bytes, &executor));
+  output.workspace.resize(bytes);
   return executor;
+}
+
+int run_phase_two(Output& output, aclOpExecutor* executor, aclrtStream stream) {
+  return aclnnBatchNormElemt(output.workspace.data(), output.workspace.size(), executor, stream);
 }
 
 class Client {
@@ -125,7 +133,7 @@ class Client {
     aclOpExecutor* executor = first_phase(world_, dice_, output, operator_codes_);
     if (executor == nullptr) return;
     output.accepted =
-        operator_codes_.add(aclnnBatchNormElemt(nullptr, 0, executor, stream)) == ACL_SUCCESS;
+        operator_codes_.add(run_phase_two(output, executor, stream)) == ACL_SUCCESS;
   }
   void order() {
     aclrtEvent event = world_.events.look(dice_(8));
@@ -201,9 +209,9 @@ TEST(AclStorm, RepeatableExecutorsGoWhileTheyRun) {
       aclOpExecutor* executor = first_phase(world, dice, output, mine);
       mine.add(aclSetAclOpExecutorRepeatable(executor));
       shared = executor;
-      for (; mine.add(aclnnBatchNormElemt(nullptr, 0, executor, stream.get())) == ACL_SUCCESS;
-           ++runs) {
+      while (mine.add(run_phase_two(output, executor, stream.get())) == ACL_SUCCESS) {
         output.accepted = true;
+        ++runs;
       }
       shared = nullptr;
       mine.add(aclrtSynchronizeStream(stream.get()));

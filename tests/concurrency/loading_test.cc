@@ -129,7 +129,8 @@ void use_opapi_nn(const Library& library) {
   EXPECT_EQ(FIND(library, aclnnBatchNormElemtGetWorkspaceSize)(tensors[0], one, one, one, one, 0,
                                                                tensors[1], &bytes, &executor),
             0);
-  EXPECT_EQ(FIND(library, aclnnBatchNormElemt)(nullptr, 0, executor, nullptr), 0);
+  std::string workspace(bytes, '\0');
+  EXPECT_EQ(FIND(library, aclnnBatchNormElemt)(workspace.data(), bytes, executor, nullptr), 0);
   EXPECT_EQ(FIND(library, aclrtSynchronizeStream)(nullptr), ACL_SUCCESS);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(y[i], x[i]);
   for (aclTensor* tensor : tensors) EXPECT_EQ(FIND(library, aclDestroyTensor)(tensor), 0);
