@@ -7,7 +7,7 @@
 namespace normgrad::NORMGRAD_TARGET {
 
 template <class A>
-void prepare_channel(Form form, const RowMap& map, A* rows, std::int64_t pitch) {
+NORMGRAD_INLINE void prepare_channel(Form form, const RowMap& map, A* rows, std::int64_t pitch) {
   if (form == Form::kX) {  // x is subtracted from the mean: see channel_moments.h
     rows[kMean * pitch] = plain_number<A>(map.mean);
     rows[kB * pitch] = plain_number<A>(-map.scale);

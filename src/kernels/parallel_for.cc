@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <atomic>
 
-#include "runtime/environment.h"
-#include "runtime/fork_gate.h"
 #include "kernels/cache.h"
 #include "kernels/float_environment.h"
 #include "kernels/spare_threads.h"
 #include "normgrad/settings.h"
+#include "runtime/environment.h"
+#include "runtime/fork_gate.h"
 
 namespace normgrad {
 namespace {
@@ -24,18 +24,22 @@ std::atomic<int>& thread_limit() {
 // OpenMP's worker threads do not exist in a forked child, and waiting for them would hang: the child runs serially.
 bool pool_is_lost() { return fork_generation() != 0; }
 
+// A wild setting must not ask for thousands. Looked up once: the answer takes a call of the system.
+int most_threads() {
+  static const int most = std::max(64, omp_get_num_procs());
+  return most;
+}
+
 // What is read when first needed must not be on the way when another thread forks.
 [[maybe_unused]] const int watching_forks = ::pthread_atfork(
     [] {
       thread_limit();
+      most_threads();
       isa();
       kernels::last_level_cache_bytes();
       kernels::second_level_cache_bytes();
     },
     nullptr, nullptr);
-
-// A wild setting must not ask for thousands.
-int most_threads() { return std::max(64, omp_get_num_procs()); }
 
 // The last team of this thread: OpenMP keeps its members for the next one, and ends those that a smaller team leaves out.
 // A forked child asks for no team, so it need not forget.
@@ -79,7 +83,8 @@ class Shares {
       for (;;) {
         const std::int64_t turn = share.next.fetch_add(1, std::memory_order_relaxed);
         if (turn >= share.end) break;
-        task(context, order == kernels::Order::kForwards ? turn : share.begin + share.end - 1 - turn);
+        task(context,
+             order == kernels::Order::kForwards ? turn : share.begin + share.end - 1 - turn);
       }
     }
   }

@@ -19,12 +19,11 @@ using kernels::RowMap;
 //   dx = w*r*dy                                         inference: they are constants
 //   dw = r*sum(dy*(x - mean)), db = sum(dy)
 double weight_gradient(const ChannelSums& sums, double r) { return r * sums.second; }
-RowMap training_map(const ChannelSums& sums, double mean, double r, double w, double n) {
-  return {
-      .mean = mean, .scale = w * r, .c1 = sums.first / n, .c2 = r * weight_gradient(sums, r) / n};
+// A map has its mean already, in inference for the sums. In place: a copy would wait for its parts to be stored.
+void set_training_map(const ChannelSums& sums, double r, double w, double n, RowMap& map) {
+  map.scale = w * r, map.c1 = sums.first / n, map.c2 = r * weight_gradient(sums, r) / n;
 }
-// Its mean is for the sums.
-RowMap inference_map(double mean, double r, double w) { return {.mean = mean, .scale = w * r}; }
+void set_inference_map(double r, double w, RowMap& map) { map.scale = w * r; }
 
 bool computes_sums(const ChannelRoles& roles) { return roles.given_sum_dy == kNoArgument; }
 
@@ -114,11 +113,11 @@ class GradientCall final : public ChannelCall {
       ChannelBatch weights;
       parameters.load(roles_.w, first, last, 1, weights);
       for (std::int64_t c = first; c < last; ++c) {
-        const double mean = space.maps[c].mean, r = space.r[c], w = weights[c - first];
         RowMap& map = space.maps[c];
-        map = plan.training ? training_map(space.sums[c], mean, r, w, count_)
-                            : inference_map(mean, r, w);
-        const bool has_mean = !plan.training || std::abs(mean) <= 1e30;  // in two parts of f32
+        const double r = space.r[c], w = weights[c - first];
+        plan.training ? set_training_map(space.sums[c], r, w, count_, map)
+                      : set_inference_map(r, w, map);
+        const bool has_mean = !plan.training || std::abs(map.mean) <= 1e30;  // in two parts of f32
         space.exact[c] |= !map.round(r) || !has_mean;
       }
     });

@@ -14,9 +14,11 @@ namespace {
 using kernels::Form;
 using kernels::RowMap;
 
-// y = w*x_hat + b with x_hat = (x - mean)*r. rest: what rounding left of the mean.
-RowMap forward_map(double mean, double rest, double r, double w, double b) {
-  return {.mean = mean, .r = r, .scale = w * r, .rest = rest, .shift = b};
+// y = w*x_hat + b with x_hat = (x - mean)*r. rest: what rounding left of the mean. In place: a copy would wait for its parts
+// to be stored.
+void set_forward_map(double mean, double rest, double r, double w, double b, RowMap& map) {
+  map.mean = mean, map.r = r, map.scale = w * r, map.rest = rest, map.shift = b;
+  map.c1 = map.c2 = 0;
 }
 
 // Squares that f32 holds, of differences of which it has all digits. 0 stands for none at all, or for so little that eps
@@ -121,7 +123,7 @@ class ForwardCall final : public ChannelCall {
     load(kB, begin, end, 0, b);
     for (std::int64_t c = begin, i = 0; c < end; ++c, ++i) {
       RowMap& map = space.maps[c];
-      map = forward_map(means[i], rests[i], r[i], w[i], b[i]);
+      set_forward_map(means[i], rests[i], r[i], w[i], b[i], map);
       space.exact[c] |= !map.round(map.r) || !kernels::in_range(map.constant());
     }
   }

@@ -68,8 +68,11 @@ constexpr RowRoles kRolesOfX{.mean = index_of(kMean)};
 // a away, the path through r takes away the component of a along x_hat, and all paths share the factor r:
 //   dx = r*(a - mean(a) - x_hat*mean(a*x_hat))
 //   dw = sum(dy*x_hat), db = sum(dy)     down columns
-kernels::RowMap of_x_hat(double, double sigma) { return {.scale = 1.0 / sigma}; }
-kernels::RowMap of_x(double mean, double rstd) { return {.mean = mean, .r = rstd, .scale = rstd}; }
+void of_x_hat(double, double sigma, kernels::RowMap& map) { map.scale = 1.0 / sigma; }
+void of_x(double mean, double rstd, kernels::RowMap& map) {
+  map.mean = mean;
+  map.r = map.scale = rstd;
+}
 void finish(double sum_a, double sum_a_x_hat, double n, kernels::RowMap& map) {
   map.c1 = sum_a / n;
   map.c2 = sum_a_x_hat / n;

@@ -55,12 +55,12 @@ constexpr RowRoles kRoles{.db = kAbsent};
 
 // As for LayerNorm, but nothing was centred: with a = w*dy
 //   dx = r*(a - x_hat*mean(a*x_hat)),   dw = sum(dy*x_hat) down columns
-kernels::RowMap of_x(double, double) { return {}; }
+void of_x(double, double, kernels::RowMap&) {}
 void finish_of_x(double sum_a_x, double sum_squares, double n, kernels::RowMap& map) {
   map.r = map.scale = 1.0 / std::sqrt(sum_squares / n);
   map.c2 = sum_a_x * map.r / n;
 }
-kernels::RowMap of_rstd(double, double rstd) { return {.r = rstd, .scale = rstd}; }
+void of_rstd(double, double rstd, kernels::RowMap& map) { map.r = map.scale = rstd; }
 void finish_of_rstd(double, double sum_a_x_hat, double n, kernels::RowMap& map) {
   map.c2 = sum_a_x_hat / n;
 }

@@ -30,13 +30,17 @@ struct RowRecipe {
                 kernels::RowMap* maps);
   void (*finish)(const RowSums* sums, std::int64_t rows, double columns, kernels::RowMap* maps);
 };
-// Of an operator's formulas for one row.
-template <kernels::Terms kTerms, kernels::RowMap (*kBegin)(double mean, double statistic),
+// Of an operator's formulas for one row. They set what a map has in place: a copy would wait for its parts to be stored.
+template <kernels::Terms kTerms,
+          void (*kBegin)(double mean, double statistic, kernels::RowMap& map),
           void (*kFinish)(double first, double second, double columns, kernels::RowMap& map)>
 inline constexpr RowRecipe row_recipe{
     kTerms,
     [](const double* means, const double* statistics, std::int64_t rows, kernels::RowMap* maps) {
-      for (std::int64_t r = 0; r < rows; ++r) maps[r] = kBegin(means[r], statistics[r]);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        maps[r] = {};
+        kBegin(means[r], statistics[r], maps[r]);
+      }
     },
     [](const RowSums* sums, std::int64_t rows, double columns, kernels::RowMap* maps) {
       for (std::int64_t r = 0; r < rows; ++r) {
