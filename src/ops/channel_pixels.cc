@@ -185,10 +185,11 @@ class PixelWalk {
     if (work.sums && !call_.reads_g) {
       add_moments(work.k, {first * p_.pixels, p_.pixels, end - first}, columns, block_sums(block));
       // Pixel by pixel, for columns that are channels.
-      if (has_part && columns.begin == 0) {
-        call_.fast.clear(block_sums(p_.blocks), 2 * p_.pitch);
-        add_moments(work.k, {p_.rows * p_.pixels, 1, p_.part_pixels}, {0, split_.channels},
-                    block_sums(p_.blocks));
+      const Columns channels{columns.begin, std::min(columns.end, split_.channels)};
+      if (has_part && channels.begin < channels.end) {
+        double* sums = block_sums(p_.blocks);
+        if (channels.begin == 0) call_.fast.clear(sums, 2 * p_.pitch);
+        add_moments(work.k, {p_.rows * p_.pixels, 1, p_.part_pixels}, channels, sums);
       }
       return;
     }

@@ -9,6 +9,7 @@
 #include "ops/examples.h"
 #include "ops/expectations.h"
 #include "ops/layouts.h"
+#include "ops/model.h"
 #include "ops/operators.h"
 
 namespace ops_test {
@@ -166,6 +167,21 @@ TEST(ConstantChannel, HasAVarianceOfExactlyZero) {
       expect_constant_channels(p);
       for (const Slot slot : {kY, kX}) p.tensor[slot] = channels_last(data, {37, 5, 129}, 1);
       expect_constant_channels(p);
+    }
+  }
+}
+
+// Some pixels make one row; those that are left over are rows of their own, longer than what a kernel takes at once.
+TEST(PixelsThatFillNoRow, MayHaveManyChannels) {
+  for (const Format data : kDataFormats) {
+    for (const std::int64_t channels : {528, 720, 1008}) {
+      for (const std::int64_t gap : {0, 5}) {
+        const Shape shape{3, channels, 7};
+        Problem p = example(Form::kForwardTraining, data, shape);
+        for (const Slot slot : {kY, kX}) p.tensor[slot] = channels_last(data, shape, 1, gap);
+        expect_within_bound(p);
+        EXPECT_EQ(first_difference(p, run(p), run_model(p, Arithmetic::kFast)), "") << title(p);
+      }
     }
   }
 }
