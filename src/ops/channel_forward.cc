@@ -21,10 +21,10 @@ void set_forward_map(double mean, double rest, double r, double w, double b, Row
   map.c1 = map.c2 = 0;
 }
 
-// Squares that f32 holds, of differences of which it has all digits. 0 stands for none at all, or for so little that eps
-// hides it.
+// Squares that f32 holds, of differences of which it has all digits. 0 stands for none at all, or for squares that f32 lost,
+// at most 2^-149 each, which eps must hide.
 bool has_squares(double squares, double eps) {
-  return squares == 0 ? eps >= 1e-60 : squares >= 0x1p-100 && squares <= 0x1p120;
+  return squares == 0 ? eps >= 0x1p-100 : squares >= 0x1p-100 && squares <= 0x1p120;
 }
 
 class ForwardCall final : public ChannelCall {

@@ -233,6 +233,26 @@ TEST(ChannelsAtTheEndsOfTheRange, AreNormalizedLikeOthers) {
   }
 }
 
+// Their squares are 0 in f32, and their mean is exactly so.
+TEST(ChannelsAtTheEndsOfTheRange, AreNotConstantThoughF32LosesTheirSquares) {
+  for (const Format data : {Format::kF32, Format::kBF16}) {
+    for (const bool last : {false, true}) {
+      Problem p = example(Form::kForwardTraining, data, {4, 3, 50});
+      if (last) {
+        for (const Slot slot : {kY, kX}) p.tensor[slot] = channels_last(data, {4, 3, 50}, 1);
+      }
+      for (std::size_t i = 0; i < p.value[kX].size(); ++i) {
+        p.value[kX][i] = i % 2 == 0 ? 1e-24 : -1e-24;
+      }
+      settle(p);
+      for (const double eps : {1e-50, 1e-32}) {
+        p.eps = eps;
+        EXPECT_EQ(check_bound(p, run(p)), "") << title(p) << " eps " << eps;
+      }
+    }
+  }
+}
+
 TEST(ConstantRow, HasAVarianceOfExactlyZero) {
   for (const Format data : kDataFormats) {
     for (const std::int64_t columns : {1, 37, 4100}) {

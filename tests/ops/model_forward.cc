@@ -21,7 +21,7 @@ struct Channel {
 
 // Squares that f32 holds; of none at all or of what eps hides, 0.
 bool has_squares(double squares, double eps) {
-  return squares == 0 ? eps >= 1e-60 : squares >= 0x1p-100 && squares <= 0x1p120;
+  return squares == 0 ? eps >= 0x1p-100 : squares >= 0x1p-100 && squares <= 0x1p120;
 }
 
 // In the walk by pixels one channel that must be exact takes all others along.
