@@ -78,20 +78,18 @@ NORMGRAD_INLINE void set_moments(A pivot, const T* x, std::int64_t columns, Mome
   to.squares = sums.second;
 }
 
-// The mean of 64 columns is nearly always near enough to that of all: then a row is read once less.
-inline constexpr std::int64_t kSample = 64;
 template <class A, class T>
 void moments_about_mean(const Rows& m, Moments* moments) {
-  const std::int64_t sample = m.columns < kSample ? m.columns : kSample;
+  const std::int64_t sample = kernels::sample_of(m.columns);
   // All rows' pivots first: none waits for another's.
   for (std::int64_t r = 0; r < m.rows; ++r) {
     moments[r].pivot = static_cast<double>(pivot_of<A>(row<T>(m.x, m.x_stride, r), sample));
   }
-  const auto n = static_cast<double>(m.columns);
+  const auto n = static_cast<double>(m.columns), size = static_cast<double>(sample);
   for (std::int64_t r = 0; r < m.rows; ++r) {
     const T* x = row<T>(m.x, m.x_stride, r);
     set_moments(static_cast<A>(moments[r].pivot), x, m.columns, moments[r]);
-    if (!kernels::is_far(moments[r], n) || sample == m.columns) continue;
+    if (!kernels::is_far(moments[r], n, size) || sample == m.columns) continue;
     set_moments(pivot_of<A>(x, m.columns), x, m.columns, moments[r]);
   }
 }

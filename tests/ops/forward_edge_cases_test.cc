@@ -211,6 +211,26 @@ TEST(Outliers, AtTheBeginningOfAChunkCostNothing) {
   }
 }
 
+// Of a row of zeros an outlier among the first columns makes a pivot that is far from the mean, and an outlier elsewhere hides
+// that among the squares. Sums around it must then not lose what the mean is held to.
+TEST(Outliers, OfARowDoNotHideADistantPivot) {
+  for (const std::int64_t columns : {1000, 1024, 2048, 3000, 4096}) {
+    const auto n = static_cast<std::size_t>(columns);
+    for (const double sample : {64, 128, 256}) {
+      for (int i = 0; i < 64; ++i) {
+        Problem p = example(Form::kLayerNormForward, Format::kF32, {1, columns});
+        const double pivot = (i % 2 == 0 ? 1 : -1) * (1.6 + i * 0.0013);
+        p.value[kX] = Values(n, 0.0);
+        p.value[kX][0] = sample * pivot;
+        p.value[kX][n - 1] =
+            std::sqrt(static_cast<double>(n) * (sample / 8 - 1.1)) * std::fabs(pivot);
+        settle(p);
+        ASSERT_EQ(check_bound(p, run_library(p)), "") << title(p) << " " << sample << " " << pivot;
+      }
+    }
+  }
+}
+
 // Scales whose squares f32 does not have go through the exact kernels, channel by channel or all together, and are
 // normalized like others.
 TEST(ChannelsAtTheEndsOfTheRange, AreNormalizedLikeOthers) {

@@ -7,7 +7,7 @@
 namespace ops_test {
 namespace {
 
-constexpr std::size_t kBlockColumns = 4096, kSampleColumns = 64;
+constexpr std::size_t kBlockColumns = 4096;
 
 struct Moments {
   double pivot, sum, squares;
@@ -55,9 +55,10 @@ struct Row {
       if (!std::isfinite(m.pivot)) m.sum = 0;
       return m;
     }
-    const std::size_t sample = std::min(n, kSampleColumns);
+    const std::size_t sample = std::min<std::size_t>(n, n <= 1024 ? 64 : n <= 2048 ? 128 : 256);
     const Moments m = around(pivot_of(block, sample), block);
-    const bool far = m.sum * m.sum * 8 > m.squares * static_cast<double>(n);
+    const double limit = 8.0 / static_cast<double>(sample);  // of d^2, in squares/n
+    const bool far = m.sum * m.sum > limit * m.squares * static_cast<double>(n);
     return far && sample < n ? around(pivot_of(block, n), block) : m;
   }
 

@@ -15,8 +15,10 @@
 //   rstd of a row        x - pivot 1 (2 in its square), chain 8, folds 2; 2*sqrt(1/7) of the 11 in d, as pivots may be off
 //                        (kernels::is_far), all by 8/7; across blocks 2*11*sqrt(8/7) of sqrt(W*(1 - W)), W the share of the
 //                        variance within blocks: at most 28 of the variance, of which the root has half  14
-//   its mean             the 11 of mean|x - pivot|                                                        12
-//   y of LayerNorm       x - mean 1, r 15, sum 1 of x_hat; the mean 12, its rest 1 of mean|x_hat|         17
+//   its mean             the 11 of mean|x - pivot|; but where the pivot is off by more than mean|x|, by up to 7 times that
+//                        (kernels::is_far), nearly all terms are alike, and halves of their sums' last places add up to
+//                        33/8 of the pivot's distance                                                      30
+//   y of LayerNorm       x - mean 1, r 15, sum 1 of x_hat; the mean 30, its rest 1 of mean|x_hat|         31
 //   y of RMSNorm         r 7, x*r 1, *w 1                                                                  9
 //   forward, of a channel with m near its mean (no x is nearer to it than the f32 of the mean):
 //     mean               of mean|x - m|: x - m 1, chain 8, folds 2                                       11
