@@ -73,11 +73,14 @@ class GradientCall final : public ChannelCall {
         }
       });
     }
-    if (wants_out && !(plan.training && wants_sums)) set_maps(begin, end);
+    if (!(plan.training && wants_sums)) compute_maps(begin, end);
   }
 
-  void finish(std::int64_t begin, std::int64_t end) const override {
-    if (wants_out && plan.training) set_maps(begin, end);
+  void set_maps(std::int64_t begin, std::int64_t end) const override {
+    if (plan.training) compute_maps(begin, end);
+  }
+
+  void store_results(std::int64_t begin, std::int64_t end) const override {
     each_batch(begin, end, [&](std::int64_t first, std::int64_t last) {
       ChannelBatch dw, sum_dy, sum_dy_xmu;
       for (std::int64_t c = first; c < last; ++c) {
@@ -108,7 +111,8 @@ class GradientCall final : public ChannelCall {
   }
 
  private:
-  void set_maps(std::int64_t begin, std::int64_t end) const {
+  void compute_maps(std::int64_t begin, std::int64_t end) const {
+    if (!wants_out) return;
     each_batch(begin, end, [&](std::int64_t first, std::int64_t last) {
       ChannelBatch weights;
       parameters.load(roles_.w, first, last, 1, weights);

@@ -1,6 +1,7 @@
 #include "ops/channel_call.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "kernels/cache.h"
@@ -12,8 +13,8 @@ namespace {
 using kernels::Form;
 using kernels::kChain;
 
-// Rows of pixels: of their sums' blocks at least and at most, and how many blocks there are if that lets them.
-constexpr std::int64_t kLeastBlockRows = 32, kMostBlockRows = 32768, kBlocks = 64;
+// Blocks of rows of pixels: how many elements each has at least and rows at most, and how many there are if that lets them.
+constexpr std::int64_t kLeastBlockElements = 32768, kMostBlockRows = 32768, kBlocks = 64;
 
 }  // namespace
 
@@ -28,8 +29,11 @@ PixelRows::PixelRows(const ChannelSplit& split) {
   pitch = kernels::padded(columns);
   rows = all / pixels;
   part_pixels = all % pixels;
-  const std::int64_t share = ceil_div(ceil_div(rows, kBlocks), kChain) * kChain;
-  block_rows = std::clamp(share, kLeastBlockRows, kMostBlockRows);
+  // A power of two: two or four threads have equal shares.
+  const auto fit = static_cast<std::uint64_t>(rows * columns / kLeastBlockElements);
+  const auto most =
+      std::clamp(static_cast<std::int64_t>(std::bit_floor(fit)), std::int64_t{1}, kBlocks);
+  block_rows = std::clamp(ceil_div(ceil_div(rows, most), kChain) * kChain, kChain, kMostBlockRows);
   blocks = std::max<std::int64_t>(1, ceil_div(rows, block_rows));
 }
 

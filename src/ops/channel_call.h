@@ -57,8 +57,9 @@ class ChannelCall {
 
   // Before the sums of channels [begin, end): what they need. Where the output needs no sums, its maps, too.
   virtual void begin(std::int64_t begin, std::int64_t end) const = 0;
-  // From sums that are computed: maps that need them, then the results, which may lie in place of parameters.
-  virtual void finish(std::int64_t begin, std::int64_t end) const = 0;
+  // From sums that are computed: maps that need them; at the end the results, which may lie in place of parameters and of x.
+  virtual void set_maps(std::int64_t begin, std::int64_t end) const = 0;
+  virtual void store_results(std::int64_t begin, std::int64_t end) const = 0;
   // Whether f32 did not have the sums: exact kernels take them again.
   virtual bool sums_are_bad(std::int64_t channel) const = 0;
   // The results of no elements.

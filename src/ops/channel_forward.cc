@@ -52,26 +52,38 @@ class ForwardCall final : public ChannelCall {
       load(kMeanRest, first, last, 0, rests);
       load(of_var ? kVar : kRstd, first, last, 1, r);
       for (std::int64_t i = 0; of_var && i < last - first; ++i) r[i] = rstd_of(r[i], plan.eps);
-      set_maps(first, last, means, rests, r);
+      compute_maps(first, last, means, rests, r);
     });
   }
 
-  void finish(std::int64_t begin, std::int64_t end) const override {
+  void set_maps(std::int64_t begin, std::int64_t end) const override {
+    const double share = 1 / n_;
+    each_batch(begin, end, [&](std::int64_t first, std::int64_t last) {
+      ChannelBatch means, rests;
+      for (std::int64_t c = first; c < last; ++c) {
+        space.r[c] = rstd_of(squares_of(c) * share, plan.eps);
+      }
+      if (!wants_out) return;
+      for (std::int64_t c = first, i = 0; c < last; ++c, ++i) {
+        const double sum = space.sums[c].first;
+        means[i] = sum / n_;
+        rests[i] = rest_of_mean(sum, n_, means[i]);
+      }
+      compute_maps(first, last, means, rests, space.r + first);
+    });
+  }
+
+  void store_results(std::int64_t begin, std::int64_t end) const override {
     const double share = 1 / n_, unbiased_share = 1 / (n_ - 1);
     each_batch(begin, end, [&](std::int64_t first, std::int64_t last) {
       const std::int64_t count = last - first;
-      ChannelBatch sums, squares, means, rests, vars, r, old;
+      const double* r = space.r + first;
+      ChannelBatch sums, squares, means, vars, old;
       for (std::int64_t i = 0; i < count; ++i) {
         sums[i] = space.sums[first + i].first;
-        const double second = space.sums[first + i].second;
-        squares[i] = second < 0 ? 0 : second;  // what rounding may leave; a NaN stays one
+        squares[i] = squares_of(first + i);
         means[i] = sums[i] / n_;
         vars[i] = squares[i] * share;
-        r[i] = rstd_of(vars[i], plan.eps);
-      }
-      if (wants_out) {
-        for (std::int64_t i = 0; i < count; ++i) rests[i] = rest_of_mean(sums[i], n_, means[i]);
-        set_maps(first, last, means, rests, r);
       }
       store(kMean, first, last, means);
       store(kRstd, first, last, r);
@@ -116,8 +128,13 @@ class ForwardCall final : public ChannelCall {
   void store(Arg arg, std::int64_t begin, std::int64_t end, const double* from) const {
     parameters.store(index_of(arg), begin, end, from);
   }
-  void set_maps(std::int64_t begin, std::int64_t end, const double* means, const double* rests,
-                const double* r) const {
+  // What rounding may leave is not below 0; a NaN stays one.
+  double squares_of(std::int64_t channel) const {
+    const double squares = space.sums[channel].second;
+    return squares < 0 ? 0 : squares;
+  }
+  void compute_maps(std::int64_t begin, std::int64_t end, const double* means, const double* rests,
+                    const double* r) const {
     ChannelBatch w, b;
     load(kW, begin, end, 1, w);
     load(kB, begin, end, 0, b);

@@ -24,8 +24,8 @@ using kernels::Rows;
 constexpr std::int64_t kTileBytes = 8192, kTileColumns = 128, kMomentTileColumns = 32;
 // Columns whose sums stay in the nearest cache from one group of rows to the next.
 constexpr std::int64_t kNearColumns = kernels::kChunkColumns;
-// Channels that one task prepares and finishes, and how many elements each is worth.
-constexpr std::int64_t kPartChannels = 256, kChannelWork = 128;
+// Channels that one task prepares, or folds the sums of, and how many elements each is worth.
+constexpr std::int64_t kPartChannels = 256, kBeginWork = 64, kFoldWork = 128;
 
 struct Columns {
   std::int64_t begin, end;
@@ -41,23 +41,24 @@ class PixelWalk {
       : call_(call), split_(call.split), p_(call.split), dense_(p_.pixels > 1) {}
 
   void run() {
-    each_part([&](std::int64_t first, std::int64_t last) {
-      call_.begin(first, last);
-      if (call_.reads_g || !call_.wants_sums) prepare(first, last);
+    each_part(kBeginWork, [&](Columns part) {
+      call_.begin(part.begin, part.end);
+      if (call_.reads_g || !call_.wants_sums) prepare(part);
     });
-    const bool both = call_.out_with_sums && !any_exact();
+    const bool both = call_.out_with_sums && !any_exact(), maps = call_.wants_out && !both;
     if (call_.wants_sums) {
-      walk({call_.fast, true, both}, Order::kForwards);
-      finish_sums();
-      if (!call_.fast.exact && bad_sums_) take_again();
-      each_part([&](std::int64_t first, std::int64_t last) {
-        call_.finish(first, last);
-        if (call_.wants_out && !both) prepare(first, last);
-      });
+      sum({call_.fast, true, both, false}, maps);
+      if (!call_.fast.exact && bad_sums_) take_again(maps);
     }
-    if (!call_.wants_out || both) return;
+    if (!maps) {
+      if (call_.wants_sums) {
+        each_part(kFoldWork, [&](Columns part) { call_.store_results(part.begin, part.end); });
+      }
+      return;
+    }
     // Backwards: what was summed last is still near. Channels lie side by side: one that must be exact takes all along.
-    walk({any_exact() ? call_.exact : call_.fast, false, true}, Order::kBackwards);
+    walk({any_exact() ? call_.exact : call_.fast, false, true, call_.wants_sums},
+         Order::kBackwards);
   }
 
  private:
@@ -65,60 +66,68 @@ class PixelWalk {
   struct Work {
     const Kernels& k;
     bool sums, map;
+    bool results;  // each block stores those of some channels
   };
 
   bool any_exact() const {
     const bool* exact = call_.space.exact;
     return std::find(exact, exact + split_.channels, true) != exact + split_.channels;
   }
-  // Calls body(first, last) for parts of the channels, whose columns are whole steps; where some pixels make one row, for all.
+  // Calls body(channels) for parts of the channels, whose columns are whole steps; where some pixels make one row, for all.
   template <class Body>
-  void each_part(Body&& body) const {
+  void each_part(std::int64_t work, Body&& body) const {
     const std::int64_t size = dense_ ? split_.channels : kPartChannels;
-    kernels::parallel_for(ceil_div(split_.channels, size), split_.channels * kChannelWork,
-                          [&](std::int64_t part) {
-                            body(part * size, std::min(split_.channels, (part + 1) * size));
-                          });
+    kernels::parallel_for(
+        ceil_div(split_.channels, size), split_.channels * work, [&](std::int64_t part) {
+          body(Columns{part * size, std::min(split_.channels, (part + 1) * size)});
+        });
   }
   ChannelMaps maps() const {
     return {call_.space.maps, split_.channels, 0, p_.pitch, call_.space.columns, have_rest_};
   }
   // Maps as they are now, for the fast kernels.
-  void prepare(std::int64_t first, std::int64_t last) {
+  void prepare(Columns channels) {
     ChannelMaps part = maps();
-    call_.fast.prepare_columns(call_.form, part, first, dense_ ? p_.pitch : last);
+    call_.fast.prepare_columns(call_.form, part, channels.begin, dense_ ? p_.pitch : channels.end);
     if (part.have_rest) have_rest_ = true;
   }
 
   // Sums that f32 does not have.
-  void take_again() {
-    walk({call_.exact, true, false}, Order::kForwards);
-    finish_sums();
+  void take_again(bool maps) {
+    sum({call_.exact, true, false, false}, maps);
     // In inference dx does not depend on the sums, and neither does who computes it.
     if (call_.form != kernels::Form::kG) std::fill_n(call_.space.exact, split_.channels, true);
   }
   double* block_sums(std::int64_t block) const {
     return call_.space.partials + block * 2 * p_.pitch;
   }
-  // From the sums of blocks to those of channels.
-  void finish_sums() {
-    double *sums = block_sums(0), *seconds = sums + p_.pitch;
-    each_part([&](std::int64_t first, std::int64_t last) {
-      const std::int64_t end = dense_ ? p_.pitch : kernels::padded(last);
-      if (call_.reads_g) {
-        for (double* of : {sums, seconds}) {
-          fold_rows(call_.fast, of, p_.blocks, 2 * p_.pitch, first, end);
-        }
-      } else {
-        fold_block_moments(first, end);
-      }
-      if (dense_) fold_pixels(sums, seconds);
-      for (std::int64_t c = first; c < last; ++c) {
-        const std::int64_t lane = dense_ ? c : kernels::lane_of(call_.dtype, c);
-        call_.space.sums[c] = {sums[lane], seconds[lane]};
-        if (call_.sums_are_bad(c)) bad_sums_ = true;
-      }
+  // The sums of blocks, of channels, and the maps that need them.
+  void sum(const Work& work, bool maps) {
+    walk(work, Order::kForwards);
+    each_part(kFoldWork, [&](Columns part) {
+      fold_blocks(part);
+      call_.set_maps(part.begin, part.end);
+      if (maps) prepare(part);
     });
+  }
+  void fold_blocks(Columns part) {
+    double *sums = block_sums(0), *seconds = sums + p_.pitch;
+    const std::int64_t end = dense_ ? p_.pitch : kernels::padded(part.end);
+    if (call_.reads_g) {
+      for (double* of : {sums, seconds}) {
+        fold_rows(call_.fast, of, p_.blocks, 2 * p_.pitch, part.begin, end);
+      }
+    } else {
+      fold_block_moments(part.begin, end);
+    }
+    if (dense_) fold_pixels(sums, seconds);
+    bool bad = false;
+    for (std::int64_t c = part.begin; c < part.end; ++c) {
+      const std::int64_t lane = dense_ ? c : kernels::lane_of(call_.dtype, c);
+      call_.space.sums[c] = {sums[lane], seconds[lane]};
+      bad |= call_.sums_are_bad(c);
+    }
+    if (bad) bad_sums_ = true;
   }
   void fold_block_moments(std::int64_t first, std::int64_t last) const {
     fold_moments(
@@ -174,6 +183,10 @@ class PixelWalk {
         walk_block(block, near, work);
       }
       if (work.map && call_.streams) kernels::stream_fence();
+      if (work.results) {
+        call_.store_results(split_.channels * block / p_.blocks,
+                            split_.channels * (block + 1) / p_.blocks);
+      }
     };
     kernels::parallel_for(p_.blocks, call_.elements, walk_one, order);
   }

@@ -76,7 +76,8 @@ class PlaneWalk {
         chunk_sums(call_.fast, chunk, group, 0, group.count, both);
       }
       finish_sums(group);
-      call_.finish(begin, end);
+      call_.set_maps(begin, end);
+      call_.store_results(begin, end);
     }
     if (!call_.wants_out || both) return;
     if (call_.wants_sums) group.prepare();
@@ -102,7 +103,8 @@ class PlaneWalk {
         if (both && call_.streams) kernels::stream_fence();
       });
       finish_sums(all);
-      call_.finish(0, channels);
+      call_.set_maps(0, channels);
+      call_.store_results(0, channels);
     }
     if (!call_.wants_out || both) return;
     if (call_.wants_sums) all.prepare();

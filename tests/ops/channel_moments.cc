@@ -109,7 +109,7 @@ Moments pixel_moments(const ChannelWalk& in, Arithmetic arithmetic) {
   std::vector<Moments> columns;
   for (std::size_t in_row = 0; in_row < k; ++in_row) {
     std::vector<Moments> blocks;
-    for (const Range block : parts_of(rows, block_rows_of(rows))) {
+    for (const Range block : parts_of(rows, block_rows_of_pixels(rows, k * in.e.channels))) {
       blocks.push_back(column_moments(arithmetic, block, [&](std::size_t row) {
         return in.p.value[kX][in.index(0, row * k + in_row)];
       }));

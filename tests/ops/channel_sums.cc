@@ -40,7 +40,7 @@ template <class TermOf>
 double pixel_sum(const ChannelTerms& in, const TermOf& term) {
   const std::size_t pixels = in.count_n * in.count_l;
   const std::size_t k = pixels_in_a_row(in.e.channels, pixels), rows = pixels / k;
-  std::vector<Block> blocks = row_blocks(rows, block_rows_of(rows));
+  std::vector<Block> blocks = row_blocks(rows, block_rows_of_pixels(rows, k * in.e.channels));
   if (pixels % k != 0) {
     if (blocks.empty()) blocks.emplace_back();
     blocks.back().push_back({rows, rows + 1});

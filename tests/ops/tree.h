@@ -128,6 +128,13 @@ inline std::size_t whole_groups(std::size_t rows) {
 inline std::size_t block_rows_of(std::size_t rows) {
   return std::min<std::size_t>(32768, std::max<std::size_t>(32, whole_groups((rows + 63) / 64)));
 }
+// Of pixels: 1, 2, 4, ... 64 blocks, of 32768 elements at least.
+inline std::size_t block_rows_of_pixels(std::size_t rows, std::size_t columns) {
+  std::size_t blocks = 1;
+  while (blocks < 64 && 2 * blocks * 32768 <= rows * columns) blocks *= 2;
+  return std::min<std::size_t>(
+      32768, std::max<std::size_t>(8, whole_groups((rows + blocks - 1) / blocks)));
+}
 inline std::vector<Block> row_blocks(std::size_t rows, std::size_t block_rows) {
   std::vector<Block> out;
   for (const Range block : parts_of(rows, block_rows)) {
