@@ -273,6 +273,21 @@ TEST_P(SyncBatchNormExchange, OfOneRankIsBatchNormToTheBit) {
   }
 }
 
+// One constant channel must not bring the others, which lie beside it, to the exact kernels.
+TEST_P(SyncBatchNormExchange, OfOneRankIsBatchNormToTheBitBesideAConstantChannel) {
+  Problem batch = example_batch(data(), {70, 40});
+  for (std::size_t i = 3; i < batch.value[kX].size(); i += 40) batch.value[kX][i] = 0.5;
+  std::vector<SyncRank> ranks = make_ranks(batch, {70}, {});
+  RankEngine engine(1);
+  train(ranks, engine);
+  batch.tensor[kDy] = {}, batch.value[kDy] = {};
+  for (const Slot slot : {kMeanOut, kRstdOut}) batch.tensor[slot].format = Format::kF64;
+  const Outputs expected = run(batch);
+  for (const Slot slot : {kY, kMeanOut, kRstdOut}) {
+    EXPECT_EQ(ranks[0].bits(slot), expected.bits[slot]) << name(slot);
+  }
+}
+
 // Mean 0, rstd NaN, running statistics as they were; dw and db are empty sums.
 TEST_P(SyncBatchNormExchange, OfNothingIsDefined) {
   for (const Rows& rows : {Rows{0}, Rows{0, 0, 0}}) {
