@@ -60,9 +60,8 @@ struct Check {
     ASSERT_LE(offset + got.size(), expected.value.size()) << name(slot);
     for (std::size_t i = 0; i < got.size(); ++i) {
       const Quad T = expected.scale[offset + i];
-      const reference::Verdict verdict =
-          reference::within_bound(got[i], expected.value[offset + i], T, rule(rank, slot, which),
-                                  Quad{further} * T);
+      const reference::Verdict verdict = reference::within_bound(
+          got[i], expected.value[offset + i], T, rule(rank, slot, which), Quad{further} * T);
       ASSERT_TRUE(verdict.pass) << name(slot) << "[" << offset + i << "]: got " << got[i]
                                 << ", expected " << static_cast<double>(expected.value[offset + i])
                                 << ", error " << verdict.error << ", allowed " << verdict.allowance;
