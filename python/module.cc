@@ -314,7 +314,7 @@ the elements per channel of each.)");
                                                  : normgrad::Arithmetic::kFast);
       },
       "arithmetic"_a,
-      "How gradients are computed from now on: \"fast\" (the default; f32 with fused multiply-add) "
+      "How results are computed from now on: \"fast\" (the default; f32 with fused multiply-add) "
       "or "
       "\"exact\" (f64, one rounding at the store; slow).");
   m.def(

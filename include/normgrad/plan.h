@@ -25,7 +25,7 @@ class NORMGRAD_API Plan {
   explicit operator bool() const { return body_ != nullptr; }
   // What run() needs; no alignment is asked of the workspace. 0 of no plan.
   std::size_t workspace_bytes() const;
-  // That it was made with; of backward operators.
+  // That it was made with.
   Arithmetic arithmetic() const;
 
   const PlanBody* body() const { return body_.get(); }  // of the library's own

@@ -15,7 +15,7 @@ enum class Isa { kPlain, kBaseline, kSse4, kAvx2, kAvx512 };
 NORMGRAD_API Isa set_isa(Isa highest);
 NORMGRAD_API Isa isa();
 
-// How gradients are computed (docs/architecture.md). fast, the default: f32 with fused multiply-add, short chains into
+// How results are computed (docs/architecture.md). fast, the default: f32 with fused multiply-add, short chains into
 // f64. exact: f64 for every data type, one rounding at the store; plain C++ on any instruction set, at no promised speed.
 // A plan keeps the arithmetic it was made with.
 enum class Arithmetic { kFast, kExact };

@@ -22,8 +22,8 @@ struct Tensor {
   DataType dtype = DataType::kNone;  // kNone: there is no such tensor
   int rank = 0;
   std::int64_t shape[kMaxRank] = {};
-  std::int64_t strides[kMaxRank] =
-      {};  // in elements; 0 and negative ones are fine, outputs must not overlap themselves
+  // In elements; 0 and negative ones are fine, outputs must not overlap themselves.
+  std::int64_t strides[kMaxRank] = {};
   const char* name = "";  // what messages call it; a string literal
 
   constexpr bool present() const { return dtype != DataType::kNone; }

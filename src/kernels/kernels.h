@@ -158,8 +158,8 @@ inline constexpr std::int64_t kChunkRows = 64, kChunkColumns = 512;
 struct ColumnChains {
   void *dw, *db;
   double *dw_sums, *db_sums;
-  bool begin,
-      end;  // with these rows: what the chains held is forgotten; they are added to the sums
+  // With these rows: what the chains held is forgotten; they are added to the sums.
+  bool begin, end;
 };
 
 // Rows of numbers per column (w, chains, sums) lie in the order of lanes, which is that of columns but for bf16. There, of

@@ -260,8 +260,8 @@ NORMGRAD_INLINE void store_unit(__m256 a, __m256 b, float* to, First part) {
   _mm256_maskstore_ps(to, mask8(part.count), a);
   _mm256_maskstore_ps(to + 8, mask8(part.count - 8), b);
 }
-NORMGRAD_INLINE void stream_unit(__m256 a, __m256 b,
-                                 float* to) {  // past the cache, to a whole line
+// Past the cache, to a whole line.
+NORMGRAD_INLINE void stream_unit(__m256 a, __m256 b, float* to) {
   _mm256_stream_ps(to, a);
   _mm256_stream_ps(to + 8, b);
 }

@@ -36,8 +36,8 @@ struct ChannelSpace {
   ChannelSums* sums = nullptr;
   bool* exact = nullptr;     // whether exact kernels write the output
   float* columns = nullptr;  // pixels: of ChannelMaps
-  double* partials =
-      nullptr;  // planes: [channel][chunk][2]; pixels: [block][2][column], and once more for part_pixels
+  // Planes: [channel][chunk][2]; pixels: [block][2][column], and once more for part_pixels.
+  double* partials = nullptr;
 };
 Status reserve_channel_space(PlanBody& plan, bool computes_sums);
 

@@ -19,8 +19,8 @@ using kernels::kStepColumns;
 using kernels::Order;
 using kernels::Rows;
 
-// A tile: what a kernel cannot walk is packed, what goes past the cache is written there first. Its columns: of a chain of rows,
-// of a chunk of moments.
+// A tile: what a kernel cannot walk is packed, what goes past the cache is written there first. Its columns: of a chain of
+// rows, of a chunk of moments.
 constexpr std::int64_t kTileBytes = 8192, kTileColumns = 128, kMomentTileColumns = 32;
 // Columns whose sums stay in the nearest cache from one group of rows to the next.
 constexpr std::int64_t kNearColumns = kernels::kChunkColumns;

@@ -71,8 +71,8 @@ Status check_type(const Tensor& tensor, Types types, const Tensor& data) {
 }
 
 Status check_types(const Operator& op, const PlanBody& body) {
-  for (const Rule& rule :
-       op.rules) {  // inputs of no type that we have, before any is held to another
+  // Inputs of no type that we have, before any is held to another.
+  for (const Rule& rule : op.rules) {
     const auto& [tensor, range, is_output] = body[rule.arg];
     if (rule.types != Types::kElements || is_output || !tensor.present()) continue;
     if (!is_element(tensor.dtype)) return refuse_type(tensor, "f16, bf16 or f32");
@@ -184,8 +184,8 @@ Status check_shapes(const Operator& op, PlanBody& body) {
 
 Status check_last_stride(const Tensor& tensor) {
   const int last = tensor.rank - 1;
-  const bool unused =
-      is_empty(tensor) || tensor.shape[last] == 1;  // a stride that is not used may be any number
+  // A stride that is not used may be any number.
+  const bool unused = is_empty(tensor) || tensor.shape[last] == 1;
   if (unused || tensor.strides[last] == 1) return Status::kOk;
   return fail(Status::kBadStrides, "%s has strides %s, but its last stride must be 1", tensor.name,
               strides_of(tensor).text);

@@ -9,8 +9,7 @@
 #include "kernels/pairwise.h"
 #include "kernels/parallel_for.h"
 #include "ops/folds.h"
-#include "ops/workspace.h"
-#include "runtime/failure.h"
+#include "ops/row_backward_space.h"
 #include "runtime/layout.h"
 
 namespace normgrad {
@@ -22,57 +21,6 @@ using kernels::kTotals;
 using kernels::RowMap;
 using kernels::Rows;
 using kernels::Terms;
-
-// A row's sums are cut into blocks of so many columns, which threads may share.
-constexpr std::int64_t kBlockColumns = 8192;
-// Rows of the column sums' blocks, at least and at most, and how many blocks there are if that lets them.
-constexpr std::int64_t kLeastBlockRows = 32, kMostBlockRows = 32768, kBlocks = 64;
-// Of few long rows, so many bytes of dy and x are in work between the sums and the map.
-constexpr std::int64_t kBatchBytes = std::int64_t{4} << 20;
-
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
-  return ceil_div(value, to) * to;
-}
-
-// Few long rows: threads share each row.
-bool shares_rows(const RowSplit& split) {
-  return split.columns > kBlockColumns && split.rows < 256;
-}
-std::int64_t batch_rows(const RowSplit& split, DataType dtype) {
-  const std::int64_t row_bytes = 2 * split.columns * size_of(dtype);
-  return std::clamp(kBatchBytes / row_bytes / kChain * kChain, kChain,
-                    round_up(split.rows, kChain));
-}
-
-// The workspace.
-struct Space {
-  Space(const PlanBody& plan, const RowRoles& roles, void* at = nullptr) : cut(at) {
-    const RowSplit& split = plan.row;
-    const auto wanted = [&](int role) {
-      return role != kAbsent && plan.argument[role].tensor.present();
-    };
-    pitch = kernels::padded(split.columns);
-    sum_count = !wanted(roles.dw) && !wanted(roles.db) ? 0 : roles.db == kAbsent ? 1 : 2;
-    const Checked slots = Checked(split.blocks) * sum_count * pitch;
-    w = cut.take<float>(pitch);
-    sums = cut.take<double>(slots);
-    chains = cut.take<double>(slots);
-    if (!shares_rows(split)) return;
-    const std::int64_t rows = batch_rows(split, plan.argument[roles.dy].tensor.dtype);
-    partials = cut.take<RowSums>(Checked(rows) * ceil_div(split.columns, kBlockColumns));
-    maps = cut.take<RowMap>(rows);
-    exact = cut.take<bool>(rows);
-  }
-
-  Workspace cut;
-  std::int64_t pitch;  // of rows of numbers per column
-  int sum_count;       // dw and db, dw, or none
-  float* w;
-  double *sums, *chains;        // [block][sum][column]; a chain may use half of its bytes
-  RowSums* partials = nullptr;  // [row of a batch][block of columns]
-  RowMap* maps = nullptr;
-  bool* exact = nullptr;
-};
 
 class RowBackward {
  public:
@@ -129,8 +77,8 @@ class RowBackward {
   // Of one block of columns.
   void block_sums(const Kernels& k, const Rows& rows, std::int64_t block, const RowMap* maps,
                   RowSums* sums) const {
-    const Columns columns{block * kBlockColumns,
-                          std::min(split_.columns, (block + 1) * kBlockColumns)};
+    const Columns columns{block * kRowBlockColumns,
+                          std::min(split_.columns, (block + 1) * kRowBlockColumns)};
     double totals[kChain * kTotals];
     std::fill_n(totals, rows.rows * kTotals, 0.0);
     k.row_sums(recipe_.terms, arguments_.part_of(rows, 0, rows.rows, columns),
@@ -141,7 +89,7 @@ class RowBackward {
     }
   }
   void row_sums(const Kernels& k, const Rows& rows, const RowMap* maps, RowSums* sums) const {
-    const std::int64_t blocks = ceil_div(split_.columns, kBlockColumns);
+    const std::int64_t blocks = ceil_div(split_.columns, kRowBlockColumns);
     if (blocks == 1) return block_sums(k, rows, 0, maps, sums);
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       const Rows row = arguments_.one_of(rows, r);
@@ -285,8 +233,8 @@ class RowBackward {
       count = arguments_.even_rows(row, std::min(together_, group_end - row));
       Rows rows = rows_at(row, count);
       if (fetches_ && row + 2 * count <= end && arguments_.even_rows(row, 2 * count) == 2 * count) {
-        rows.g_ahead =
-            count * rows.g_stride;  // while these are mapped: the next sums then find them near
+        // While these are mapped: the next sums then find them near.
+        rows.g_ahead = count * rows.g_stride;
         rows.x_ahead = count * rows.x_stride;
       }
       begin_maps(row, count, maps);
@@ -304,7 +252,7 @@ class RowBackward {
     Chains chains = chains_of(0);
     chains.begin = chains.end = true;
     const std::int64_t batch = batch_rows(split_, arguments_.dtype());
-    const std::int64_t blocks = ceil_div(split_.columns, kBlockColumns);
+    const std::int64_t blocks = ceil_div(split_.columns, kRowBlockColumns);
     const std::int64_t ranges = ceil_div(split_.columns, 2 * kRange);
     for (std::int64_t first = 0; first < split_.rows; first += batch) {
       const std::int64_t count = std::min(batch, split_.rows - first);
@@ -385,7 +333,7 @@ class RowBackward {
   const RowSplit& split_;
   void* const* data_;
   const RowArguments arguments_;
-  const Space space_;
+  const RowBackwardSpace space_;
   const Kernels &kernels_, &exact_;
   const std::int64_t elements_, row_bytes_;
   const bool writes_, streams_, fetches_;
@@ -403,22 +351,6 @@ void store_empty_sums(const PlanBody& plan, const RowRoles& roles, void* const* 
 }
 
 }  // namespace
-
-Status plan_row_backward(PlanBody& plan, const RowRoles& roles) {
-  RowSplit& split = plan.row;
-  if (split.rows == 0) return Status::kOk;
-  const std::int64_t share = round_up(ceil_div(split.rows, kBlocks), kChain);
-  split.block_rows = shares_rows(split) ? round_up(split.rows, kChain)
-                                        : std::clamp(share, kLeastBlockRows, kMostBlockRows);
-  split.blocks = ceil_div(split.rows, split.block_rows);
-  const Checked bytes = Space(plan, roles).cut.bytes();
-  if (!bytes.ok()) {
-    return fail(Status::kBadShape, "%lld columns are more than memory can hold the sums of",
-                static_cast<long long>(split.columns));
-  }
-  plan.workspace_bytes = static_cast<std::size_t>(bytes.value());
-  return Status::kOk;
-}
 
 void run_row_backward(const PlanBody& plan, const RowRoles& roles, const RowRecipe& recipe,
                       void* const* data, std::byte* workspace) {

@@ -118,6 +118,7 @@ Status make_parts(const SyncProblem& p, SyncBody& plan) {
   Problem part;
   part.op = Op::kBatchNorm;
   part.channel_axis = p.channel_axis;
+  part.eps = p.eps;  // beside which squares that f32 lost are nothing: constant channels stay fast
   part[Arg::kX] = p[Arg::kX];
   part[Arg::kSum] = in_workspace(channels, "sum");
   part[Arg::kSquares] = in_workspace(channels, "squares");

@@ -60,9 +60,8 @@ struct Check {
     ASSERT_LE(offset + got.size(), expected.value.size()) << name(slot);
     for (std::size_t i = 0; i < got.size(); ++i) {
       const Quad T = expected.scale[offset + i];
-      const reference::Verdict verdict =
-          reference::within_bound(got[i], expected.value[offset + i], T, rule(rank, slot, which),
-                                  Quad{further} * T);
+      const reference::Verdict verdict = reference::within_bound(
+          got[i], expected.value[offset + i], T, rule(rank, slot, which), Quad{further} * T);
       ASSERT_TRUE(verdict.pass) << name(slot) << "[" << offset + i << "]: got " << got[i]
                                 << ", expected " << static_cast<double>(expected.value[offset + i])
                                 << ", error " << verdict.error << ", allowed " << verdict.allowance;
@@ -270,6 +269,21 @@ TEST_P(SyncBatchNormExchange, OfOneRankIsBatchNormToTheBit) {
     for (const Slot slot : {kDx, kDw, kDb}) {
       EXPECT_EQ(ranks[0].bits(slot), gradients.bits[slot]) << name(slot);
     }
+  }
+}
+
+// One constant channel must not bring the others, which lie beside it, to the exact kernels.
+TEST_P(SyncBatchNormExchange, OfOneRankIsBatchNormToTheBitBesideAConstantChannel) {
+  Problem batch = example_batch(data(), {70, 40});
+  for (std::size_t i = 3; i < batch.value[kX].size(); i += 40) batch.value[kX][i] = 0.5;
+  std::vector<SyncRank> ranks = make_ranks(batch, {70}, {});
+  RankEngine engine(1);
+  train(ranks, engine);
+  batch.tensor[kDy] = {}, batch.value[kDy] = {};
+  for (const Slot slot : {kMeanOut, kRstdOut}) batch.tensor[slot].format = Format::kF64;
+  const Outputs expected = run(batch);
+  for (const Slot slot : {kY, kMeanOut, kRstdOut}) {
+    EXPECT_EQ(ranks[0].bits(slot), expected.bits[slot]) << name(slot);
   }
 }
 
