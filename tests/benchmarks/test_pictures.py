@@ -11,6 +11,7 @@ from typing import Any
 
 import pictures
 from pictures.averages import averages
+from pictures.medians import medians
 from pictures.table import PICTURES, TABLE
 
 PLOT = Path(pictures.__file__).parent.parent / "plot"
@@ -186,3 +187,35 @@ class Averages(unittest.TestCase):
         family, _ = averages(rows)
         self.assertEqual((family.family, family.fraction), ("RMSNorm, forward", 0.6))
         self.assertIsNone(family.speed_up)
+
+
+class Medians(unittest.TestCase):
+    def test_ratios_are_the_medians_of_the_runs_however_fast_the_machine_was(self) -> None:
+        def at(factor: float, limit: float, torch: float, jax: float) -> dict[str, Any]:
+            times = {"limit_us": limit * factor, "ours_us": 10.0 * factor}
+            peers = {"torch": torch * factor, "jax": jax * factor}
+            speedup = min(torch, jax) / 10
+            return row("layer_norm", "row_major", "f32", peers=peers, speedup=speedup, **times)
+
+        runs = [run_of(at(1, 5, 30, 20)), run_of(at(2, 6, 10, 50)), run_of(at(9, 7, 40, 15))]
+        (one,) = medians(runs)
+        self.assertEqual(one["runs"], 3)
+        (got,) = one["rows"]
+        self.assertEqual(got["ours_us"], 20)
+        self.assertAlmostEqual(got["fraction"], 0.6)
+        self.assertAlmostEqual(got["peers"]["torch"] / got["ours_us"], 3.0)
+        self.assertEqual((got["fastest_peer"], got["speedup"]), ("jax", 1.5))  # of 2, 1, 1.5
+
+    def test_a_peer_that_is_wrong_in_one_run_is_wrong_and_most_runs_are_disturbed(self) -> None:
+        good = row("layer_norm", "row_major", "f32")
+        bad = good | {"wrong_peers": {"torch": 3.0}, "disturbed": True}
+        (got,) = medians([run_of(good), run_of(bad), run_of(good)])[0]["rows"]
+        self.assertEqual(got["wrong_peers"], {"torch": 3.0})
+        self.assertFalse(got["disturbed"])
+        (got,) = medians([run_of(bad), run_of(bad), run_of(good)])[0]["rows"]
+        self.assertTrue(got["disturbed"])
+
+    def test_other_commands_stay_apart(self) -> None:
+        one_thread = RUN | {"command": "./scripts/bench --peers --threads 1"}
+        two, one = medians([RUN, one_thread, RUN])
+        self.assertEqual((two["runs"], one), (2, one_thread))
