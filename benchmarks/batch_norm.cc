@@ -69,6 +69,9 @@ class BatchNorm : public Workload {
     return {{x_.bytes(), {}}, y_.bytes(), {w_.bytes(), b_.bytes()}, {mean_.bytes(), rstd_.bytes()}};
   }
 
+  // As in its backward pass.
+  bool takes_two_passes() const override { return s_.layout == Layout::kChannelsLast; }
+
  private:
   // Of term(c, x) in every channel.
   template <class Term>
@@ -98,7 +101,7 @@ class BatchNorm : public Workload {
 
 void add_batch_norm(std::vector<Entry>& entries) {
   add_channel_entries(
-      entries, "batch_norm_forward", all_channels(),
+      entries, "batch_norm_training_forward", all_channels(),
       [](const Channels& s, DataType t) { return std::make_unique<BatchNorm>(s, t); });
 }
 

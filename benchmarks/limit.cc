@@ -67,6 +67,7 @@ __attribute__((target("avx2"))) void add_avx2(const std::byte* a, const std::byt
 }
 
 // Both in step, as an operator reads them.
+template <bool two>
 __attribute__((target("avx2"))) std::uint32_t read_avx2(const std::byte* a, const std::byte* b,
                                                         std::size_t bytes) {
   __m256i all[kVectors] = {};
@@ -74,12 +75,13 @@ __attribute__((target("avx2"))) std::uint32_t read_avx2(const std::byte* a, cons
   for (; i + kStep <= bytes; i += kStep) {
     for (std::size_t v = 0; v < kVectors; ++v) {
       const std::size_t at = i + v * sizeof(__m256i);
-      all[v] = _mm256_or_si256(all[v], _mm256_or_si256(vector(a + at), vector(b + at)));
+      all[v] = _mm256_or_si256(all[v], vector(a + at));
+      if constexpr (two) all[v] = _mm256_or_si256(all[v], vector(b + at));
     }
   }
   for (std::size_t v = 1; v < kVectors; ++v) all[0] = _mm256_or_si256(all[0], all[v]);
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(all[0])) |
-         read_portable(a + i, bytes - i) | read_portable(b + i, bytes - i);
+         read_portable(a + i, bytes - i) | (two ? read_portable(b + i, bytes - i) : 0);
 }
 
 template <Stores stores>
@@ -114,8 +116,10 @@ Bytes part(Bytes whole, std::size_t index, std::size_t parts) {
 void read_part(const Traffic& traffic, std::size_t index, std::size_t parts) {
   const Bytes a = part(traffic.in[0], index, parts), b = part(traffic.in[1], index, parts);
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && a.size == b.size) {
-    sink.store(read_avx2(a.data, b.data, a.size), std::memory_order_relaxed);
+  if (__builtin_cpu_supports("avx2") && (b.size == 0 || b.size == a.size)) {
+    sink.store(b.size > 0 ? read_avx2<true>(a.data, b.data, a.size)
+                          : read_avx2<false>(a.data, nullptr, a.size),
+               std::memory_order_relaxed);
     return;
   }
 #endif

@@ -12,13 +12,15 @@ namespace {
 using bench::Bytes;
 
 Bytes bytes(const std::uintptr_t* address_and_size) {
+  if (address_and_size[1] == 0) return {};
   return {reinterpret_cast<std::byte*>(address_and_size[0]), address_and_size[1]};
 }
 
 }  // namespace
 
-// tensors: (address, size in bytes) of two big inputs and a big output (size 0: there is none), of
-// small_inputs and small_outputs. passes: 2 reads the big inputs once more before.
+// tensors: (address, size in bytes) of two big inputs and a big output (size 0 of the second input
+// or the output: there is none), of small_inputs and small_outputs. passes: 2 reads the big inputs
+// once more before.
 NORMGRAD_HELPER_API void normgrad_bench_move_bytes(const std::uintptr_t* tensors,
                                                    std::int64_t small_inputs,
                                                    std::int64_t small_outputs, int passes,

@@ -32,11 +32,11 @@ void explain_disturbed(const std::vector<Row>& rows) {
 }  // namespace
 
 void print_table(const std::vector<Row>& rows) {
-  std::printf("%-52s %-5s %10s %10s %8s  0%*s\n", "workload", "dtype", "limit us", "ours us",
+  std::printf("%-58s %-5s %10s %10s %8s  0%*s\n", "workload", "dtype", "limit us", "ours us",
               "fraction", kWidth - 1, "limit");
   for (const Row& row : rows) {
     const Timing& t = row.timing;
-    std::printf("%-52s %-5s %10.1f %10.1f %8.2f%s %s%s\n", row.entry.title().c_str(),
+    std::printf("%-58s %-5s %10.1f %10.1f %8.2f%s %s%s\n", row.entry.title().c_str(),
                 name(row.entry.dtype), t.limit_us, t.ours_us, t.fraction(), t.disturbed ? "~" : " ",
                 text_bar(t.fraction()).c_str(), remark(t).c_str());
   }

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pictures.averages import text_lines
+
 from .contenders import LIMIT, OURS, PEERS
 from .report import Progress, machine, print_heading, print_row, write
 from .timing import LEAST_ROUNDS
@@ -90,6 +92,7 @@ def measure(options: argparse.Namespace, workloads: list[Workload]) -> None:
         write(options.json, run)
         progress.clear()
         print_row(row, options.peers)
+    print("\n".join(["", *text_lines(run["rows"]), ""]))
     print("~ other programs kept the processors busy   ! wrong by more than rounding explains")
     print(f"Written: {options.json}")
 

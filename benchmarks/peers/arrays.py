@@ -50,18 +50,18 @@ def make_inputs(workload: Workload) -> Arrays:
         return values.astype(dtype)
 
     big = workload.shape
-    inputs = {
-        "dy": uniform(-1, 1.125, big),
-        "x": uniform(-1.75, 2.25, big),
-        "w": uniform(0.5, 1.5, big[1:2]),
-    }
+    inputs = {} if workload.is_forward else {"dy": uniform(-1, 1.125, big)}
+    inputs["x"] = uniform(-1.75, 2.25, big)
+    inputs["w"] = uniform(0.5, 1.5, big[1:2])
+    if workload.is_forward and workload.norm != "rms_norm":
+        inputs["b"] = uniform(-1, 1, big[1:2])
     if workload.operator == "layer_norm":
         x = inputs["x"].astype(np.float64)
         x -= x.mean(axis=1, keepdims=True)
         sigma = np.sqrt(np.mean(x * x, axis=1) + workload.eps)
         inputs["x_hat"] = (x / sigma[:, None]).astype(dtype)
         inputs["sigma"] = sigma.astype(dtype)
-    elif not workload.is_row_norm:
+    elif not workload.is_row_norm and workload.operator != "batch_norm_training_forward":
         inputs |= channel_statistics(workload, inputs)
     return inputs
 
@@ -73,7 +73,7 @@ def channel_statistics(workload: Workload, inputs: Arrays) -> Arrays:
     mean = x.mean(axis=axes)
     x -= along_channels(mean, x.ndim)
     variance = np.mean(x * x, axis=axes)
-    if workload.operator in ("batch_norm_training", "batch_norm_inference"):
+    if workload.norm in ("batch_norm_training", "batch_norm_inference"):
         statistics = {"mean": mean, "var": variance}
         if takes_rstd(workload):
             statistics = {"mean": mean, "rstd": 1 / np.sqrt(variance)}

@@ -1,6 +1,6 @@
-"""JAX: jit of the vjp.
+"""JAX: jit of the formula, and of its vjp.
 
-What the forward pass keeps is either passed in or computed again; the faster way counts.
+What the vjp takes of the forward pass is passed in or computed again; the faster way counts.
 """
 
 from __future__ import annotations
@@ -19,24 +19,34 @@ from .worker import Case, Run, Settings
 from .workloads import Workload
 
 Array = jax.Array
-Forward = Callable[..., Array]
+Forward = Callable[..., tuple[Array, ...]]
+
+
+def normalized(x: Array, axes: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
+    """x_hat, mean, rstd."""
+    wide = x.astype(jnp.float32)
+    mean = wide.mean(axis=axes, keepdims=True)
+    variance = jnp.square(wide - mean).mean(axis=axes, keepdims=True)
+    rstd = jax.lax.rsqrt(variance + eps)
+    return (wide - mean) * rstd, mean, rstd
 
 
 def layer_norm(eps: float) -> Forward:
-    def forward(x: Array, w: Array, b: Array) -> Array:
-        wide = x.astype(jnp.float32)
-        mean = wide.mean(axis=1, keepdims=True)
-        variance = jnp.square(wide - mean).mean(axis=1, keepdims=True)
-        x_hat = (wide - mean) * jax.lax.rsqrt(variance + eps)
-        return (x_hat * w.astype(jnp.float32) + b.astype(jnp.float32)).astype(x.dtype)
+    def forward(x: Array, w: Array, b: Array) -> tuple[Array, ...]:
+        x_hat, mean, rstd = normalized(x, (1,), eps)
+        y = (x_hat * w.astype(jnp.float32) + b.astype(jnp.float32)).astype(x.dtype)
+        return y, mean.ravel(), rstd.ravel()
 
     return forward
 
 
-def rms_norm(x: Array, w: Array) -> Array:
-    wide = x.astype(jnp.float32)
-    r = jax.lax.rsqrt(jnp.square(wide).mean(axis=1, keepdims=True))
-    return (wide * r * w.astype(jnp.float32)).astype(x.dtype)
+def rms_norm(eps: float) -> Forward:
+    def forward(x: Array, w: Array) -> tuple[Array, ...]:
+        wide = x.astype(jnp.float32)
+        r = jax.lax.rsqrt(jnp.square(wide).mean(axis=1, keepdims=True) + eps)
+        return ((wide * r * w.astype(jnp.float32)).astype(x.dtype),)
+
+    return forward
 
 
 class Channels:
@@ -51,19 +61,20 @@ class Channels:
     def spread(self, values: Array) -> Array:
         return values.astype(jnp.float32).reshape(self.shape)
 
-    def training(self, x: Array, w: Array, b: Array) -> Array:
-        wide = x.astype(jnp.float32)
-        mean = wide.mean(axis=self.rest, keepdims=True)
-        variance = jnp.square(wide - mean).mean(axis=self.rest, keepdims=True)
-        x_hat = (wide - mean) * jax.lax.rsqrt(variance)
-        return (x_hat * self.spread(w) + self.spread(b)).astype(x.dtype)
+    def training(self, eps: float) -> Forward:
+        def forward(x: Array, w: Array, b: Array) -> tuple[Array, ...]:
+            x_hat, mean, rstd = normalized(x, self.rest, eps)
+            y = (x_hat * self.spread(w) + self.spread(b)).astype(x.dtype)
+            return y, mean.ravel(), rstd.ravel()
+
+        return forward
 
     def inference(self, eps: float, mean: Array, variance: Array) -> Forward:
-        def forward(x: Array, w: Array, b: Array) -> Array:
+        def forward(x: Array, w: Array, b: Array) -> tuple[Array, ...]:
             x_hat = (x.astype(jnp.float32) - self.spread(mean)) * jax.lax.rsqrt(
                 self.spread(variance) + eps
             )
-            return (x_hat * self.spread(w) + self.spread(b)).astype(x.dtype)
+            return ((x_hat * self.spread(w) + self.spread(b)).astype(x.dtype),)
 
         return forward
 
@@ -87,7 +98,10 @@ class Channels:
         return apply
 
 
-def backward_ways(forward: Forward, dy: Array, *primals: Array) -> dict[str, Callable[[], Any]]:
+def backward_ways(norm: Forward, dy: Array, *primals: Array) -> dict[str, Callable[[], Any]]:
+    def forward(*primals: Array) -> Array:
+        return norm(*primals)[0]
+
     _, pull = jax.vjp(jax.jit(forward), *primals)
     with_residuals = jax.jit(lambda pull, dy: pull(dy))
     computed_again = jax.jit(lambda dy, *primals: jax.vjp(forward, *primals)[1](dy))
@@ -97,26 +111,36 @@ def backward_ways(forward: Forward, dy: Array, *primals: Array) -> dict[str, Cal
     }
 
 
+def formula(workload: Workload, a: dict[str, Array]) -> Forward:
+    channels = Channels(workload)
+    match workload.norm:
+        case "layer_norm":
+            return layer_norm(workload.eps)
+        case "rms_norm":
+            return rms_norm(workload.eps)
+        case "batch_norm_training":
+            return channels.training(workload.eps)
+        case _:
+            return channels.inference(workload.eps, a["mean"], a["var"])
+
+
 def ways(workload: Workload, a: dict[str, Array]) -> dict[str, Callable[[], Any]]:
-    b = jnp.zeros_like(a["w"])
     channels = Channels(workload)
     match workload.operator:
-        case "layer_norm":
-            return backward_ways(layer_norm(workload.eps), a["dy"], a["x"], a["w"], b)
-        case "rms_norm":
-            return backward_ways(rms_norm, a["dy"], a["x"], a["w"])
-        case "batch_norm_training":
-            return backward_ways(channels.training, a["dy"], a["x"], a["w"], b)
-        case "batch_norm_inference":
-            forward = channels.inference(workload.eps, a["mean"], a["var"])
-            return backward_ways(forward, a["dy"], a["x"], a["w"], b)
         case "batch_norm_reduce":
             sums = jax.jit(channels.reduce)
             return {"": lambda: sums(a["dy"], a["x"], a["mean"], a["rstd"])}
-        case _:
+        case "batch_norm_elementwise":
             apply = jax.jit(channels.elementwise(workload.per_channel))
             order = ("dy", "x", "w", "mean", "rstd", "sum_dy", "sum_dy_xmu")
             return {"": lambda: apply(*(a[name] for name in order))}
+    primals = [a["x"], a["w"]]
+    if workload.norm != "rms_norm":
+        primals.append(a.get("b", jnp.zeros_like(a["w"])))
+    if not workload.is_forward:
+        return backward_ways(formula(workload, a), a["dy"], *primals)
+    forward = jax.jit(formula(workload, a))
+    return {"": lambda: forward(*primals)}
 
 
 class JaxJit:

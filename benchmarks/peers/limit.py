@@ -9,7 +9,7 @@ import numpy as np
 
 from .arrays import NUMPY, Arrays, private_array
 from .native import address, words
-from .outputs import output_arrays, read_arrays
+from .outputs import BIG, output_arrays, read_arrays
 from .timing import TWO_PASSES
 from .worker import Case, Settings
 from .workloads import Workload
@@ -26,11 +26,12 @@ class Limit:
     def prepare(self, workload: Workload, inputs: Arrays) -> Case:
         outputs = output_arrays(workload)
         reads = read_arrays(workload, inputs)
-        big = [a for a in reads if a.size == workload.elements]
-        big.append(outputs.get("dx", private_array((0,), NUMPY["f32"])))
+        nothing = private_array((0,), NUMPY["f32"])
+        big_in = [a for a in reads if a.size == workload.elements]
+        big_out = [a for name, a in outputs.items() if name in BIG]
         small_in = [a for a in reads if a.size != workload.elements]
-        small_out = [a for name, a in outputs.items() if name != "dx"]
-        tensors = [*big, *small_in, *small_out]
+        small_out = [a for name, a in outputs.items() if name not in BIG]
+        tensors = [*[*big_in, nothing][:2], *(big_out or [nothing]), *small_in, *small_out]
         table = words([word for a in tensors for word in (address(a), a.nbytes)])
         counts = len(small_in), len(small_out)
         threads = workload.limit_threads(self.threads)
@@ -40,7 +41,7 @@ class Limit:
         ) -> None:
             self.move(table, *counts, passes, non_temporal, threads, times)
 
-        if "dx" not in outputs:
+        if not big_out:
             return Case({"none": partial(run, 1, False)})
         runs = {"plain": partial(run, 1, False), "non-temporal": partial(run, 1, True)}
         if workload.takes_two_passes:

@@ -11,15 +11,15 @@ import numpy as np
 
 from .arrays import Arrays, private_array
 from .native import address, repeated
-from .outputs import output_arrays
+from .outputs import output_arrays, output_forms
 from .worker import Case, NotSupported, Settings
 from .workloads import Workload
 
 DTYPES = {"float16": 1, "bfloat16": 2, "float32": 3}
 CPU, IN_ORDER = 1, 1
-FORWARD_TRAINING, BACKWARD = 64, 128
+FORWARD_TRAINING, FORWARD_INFERENCE, BACKWARD = 64, 96, 128
 GLOBAL_STATS, SCALE, SHIFT, RMS = 0x1, 0x2, 0x4, 0x20
-SRC, MEAN, VARIANCE, SCALE_ARG, SHIFT_ARG = 1, 49, 50, 51, 52
+SRC, DST, MEAN, VARIANCE, SCALE_ARG, SHIFT_ARG = 1, 17, 49, 50, 51, 52
 DIFF_SRC, DIFF_DST, DIFF_SCALE, DIFF_SHIFT = 129, 145, 255, 256
 UNIMPLEMENTED = 3
 Dims = ctypes.c_int64 * 12
@@ -68,11 +68,16 @@ class OneDnn:
     def small(self, array: np.ndarray) -> ctypes.c_void_p:
         return self.description(array.shape, array.dtype.name, [1])
 
+    def vector(self, length: int) -> ctypes.c_void_p:
+        return self.description((length,), "float32", [1])
+
     def prepare(self, workload: Workload, inputs: Arrays) -> Case:
         if workload.operator in ("batch_norm_reduce", "batch_norm_elementwise"):
             raise NotSupported(workload.operator)
-        if workload.operator == "rms_norm" and not self.has_rms:
+        if workload.norm == "rms_norm" and not self.has_rms:
             raise NotSupported(workload.operator)
+        if workload.is_forward:
+            return self.prepare_forward(workload, inputs)
         statistics = {
             name: f32(array) for name, array in row_or_channel_statistics(workload, inputs).items()
         }
@@ -81,7 +86,8 @@ class OneDnn:
         # Weights and their gradients are f32 whatever the data type.
         outputs |= {name: f32(array) for name, array in outputs.items() if name != "dx"}
         data = self.big(workload, inputs["x"])
-        primitive = self.create("primitive_create", self.backward(workload, data, statistics))
+        of_rows = [self.small(statistics["var"])] if workload.is_row_norm else []
+        primitive = self.create("primitive_create", self.backward(workload, data, of_rows))
         memory = {
             SRC: (inputs["x"], data),
             DIFF_DST: (inputs["dy"], data),
@@ -98,24 +104,48 @@ class OneDnn:
                 memory[SHIFT_ARG] = (f32(np.zeros_like(w)), self.small(w))
         return Case({"": self.run_of(primitive, memory)}, lambda: outputs)
 
-    def backward(
-        self, workload: Workload, data: ctypes.c_void_p, statistics: Arrays
-    ) -> ctypes.c_void_p:
-        flags = SCALE | (RMS if workload.operator == "rms_norm" else SHIFT)
-        kind, also = "batch_normalization", []
-        if workload.is_row_norm:
-            kind, also = "layer_normalization", [self.small(statistics["var"])]
-        if workload.operator == "batch_norm_inference":
+    def prepare_forward(self, workload: Workload, inputs: Arrays) -> Case:
+        given = workload.operator == "batch_norm_inference_forward"
+        computed = workload.norm in ("layer_norm", "batch_norm_training")
+        forms = output_forms(workload)
+        outputs = {"y": private_array(*forms["y"])}
+        if computed:  # var, where others give rstd
+            outputs |= {name: private_array(*forms["mean"]) for name in ("mean", "var")}
+        statistics = {n: f32(inputs[n]) for n in ("mean", "var")} if given else outputs
+        data = self.big(workload, inputs["x"])
+        of_rows = [self.vector(workload.shape[0])] if workload.is_row_norm else []
+        purpose = FORWARD_TRAINING if computed else FORWARD_INFERENCE
+        forward = self.forward(workload, purpose, data, of_rows)
+        small = {SCALE_ARG: f32(inputs["w"])}
+        if "b" in inputs:
+            small[SHIFT_ARG] = f32(inputs["b"])
+        if given or computed:
+            small |= {MEAN: statistics["mean"], VARIANCE: statistics["var"]}
+        memory = {SRC: (inputs["x"], data), DST: (outputs["y"], data)}
+        memory |= {kind: (array, self.small(array)) for kind, array in small.items()}
+        primitive = self.create("primitive_create", forward)
+        return Case({"": self.run_of(primitive, memory)}, lambda: outputs)
+
+    def common(self, workload: Workload, of_rows: list) -> tuple[str, tuple]:
+        """What the descriptions of both passes share: the kind, and their last arguments."""
+        flags = SCALE | (RMS if workload.norm == "rms_norm" else SHIFT)
+        if workload.norm == "batch_norm_inference":
             flags |= GLOBAL_STATS
-        last = (*also, ctypes.c_float(workload.eps), flags)
-        forward = self.create(
-            f"{kind}_forward_primitive_desc_create",
-            *(self.engine, FORWARD_TRAINING, data, data, *last, None),
-        )
-        return self.create(
-            f"{kind}_backward_primitive_desc_create",
-            *(self.engine, BACKWARD, data, data, data, *last, forward, None),
-        )
+        kind = "layer" if workload.is_row_norm else "batch"
+        return f"{kind}_normalization", (*of_rows, ctypes.c_float(workload.eps), flags)
+
+    def forward(
+        self, workload: Workload, purpose: int, data: ctypes.c_void_p, of_rows: list
+    ) -> ctypes.c_void_p:
+        name, last = self.common(workload, of_rows)
+        arguments = (self.engine, purpose, data, data, *last, None)
+        return self.create(f"{name}_forward_primitive_desc_create", *arguments)
+
+    def backward(self, workload: Workload, data: ctypes.c_void_p, of_rows: list) -> ctypes.c_void_p:
+        forward = self.forward(workload, FORWARD_TRAINING, data, of_rows)
+        name, last = self.common(workload, of_rows)
+        arguments = (self.engine, BACKWARD, data, data, data, *last, forward, None)
+        return self.create(f"{name}_backward_primitive_desc_create", *arguments)
 
     def run_of(self, primitive: ctypes.c_void_p, memory: dict) -> object:
         arguments = (ExecArg * len(memory))()

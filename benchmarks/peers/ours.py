@@ -1,17 +1,19 @@
 """normgrad, through its installed C libraries.
 
-InfiniOp where it has the operator (LayerNorm, RMSNorm, row-major BatchNorm in training); else
-aclnn, with an executor that is made once and run again and again.
+Gradients: InfiniOp where it has the operator (LayerNorm, RMSNorm, row-major BatchNorm in training);
+else aclnn, with an executor that is made once and run again and again. Forward passes: the C++
+contract, with a plan that is made once.
 """
 
 from __future__ import annotations
 
 import ctypes
+import weakref
 from pathlib import Path
 
 import numpy as np
 
-from .arrays import Arrays, private_array
+from .arrays import Arrays, logical, private_array
 from .native import address, repeated, words
 from .outputs import output_arrays
 from .worker import Case, Run, Settings
@@ -20,6 +22,17 @@ from .workloads import Workload
 INFINI_DTYPES = {"f32": 13, "f16": 12, "bf16": 19}
 ACL_DTYPES = {"float32": 0, "float16": 1, "bfloat16": 27, "int32": 3}
 ACL_FORMAT_ND, ACL_FORMAT_NCDHW = 2, 30
+CONTRACT = "libnormgrad_peers_ours.so"
+Dims = ctypes.c_int64 * 8
+
+
+class Argument(ctypes.Structure):
+    """Of benchmarks/peers_ours.cc."""
+
+    _fields_ = [
+        *[("name", ctypes.c_char_p), ("dtype", ctypes.c_char_p), ("address", ctypes.c_void_p)],
+        *[("rank", ctypes.c_int64), ("shape", Dims), ("strides", Dims)],
+    ]
 
 
 class Ours:
@@ -35,6 +48,10 @@ class Ours:
         library = ctypes.CDLL(str(folder / "libnormgrad.so"))
         library.normgradGetLastError.restype = ctypes.c_char_p
         self.last_error = library.normgradGetLastError
+        # After the installed libnormgrad, which it then shares.
+        self.contract = ctypes.CDLL(str(Path(settings.helper).with_name(CONTRACT)))
+        self.contract.normgrad_peers_begin.restype = ctypes.c_void_p
+        self.contract.normgrad_peers_end.argtypes = [ctypes.c_void_p]
         self.versions = {"normgrad": version_of(Path(settings.prefix))}
         self.handle = ctypes.c_void_p()
         self.must(self.infiniop.infiniopCreateHandle(ctypes.byref(self.handle)))
@@ -50,7 +67,9 @@ class Ours:
     def prepare(self, workload: Workload, inputs: Arrays) -> Case:
         outputs = output_arrays(workload)
         arrays = inputs | outputs
-        if workload.operator == "layer_norm":
+        if workload.is_forward:
+            run = self.contract_run(workload, arrays)
+        elif workload.operator == "layer_norm":
             order = ("dx", "dw", "db", "dy", "w", "x_hat", "sigma")
             run = self.infiniop_run("LayerNormBackward", workload, arrays, order)
         elif workload.operator == "rms_norm":
@@ -62,6 +81,20 @@ class Ours:
         else:
             run = self.aclnn_run(workload, arrays)
         return Case({"": run}, lambda: outputs)
+
+    def contract_run(self, workload: Workload, arrays: Arrays) -> Run:
+        arguments = [argument(name, logical(workload, array)) for name, array in arrays.items()]
+        call = self.contract.normgrad_peers_begin(
+            workload.norm.encode(),
+            ctypes.c_double(workload.eps),
+            (Argument * len(arguments))(*arguments),
+            ctypes.c_int64(len(arguments)),
+        )
+        if not call:
+            raise RuntimeError(self.last_error().decode())
+        run = keeping(repeated(self.helper, self.contract.normgrad_peers_run, [call]), arrays)
+        weakref.finalize(run, self.contract.normgrad_peers_end, call)
+        return run
 
     def infiniop_run(
         self, operator: str, workload: Workload, arrays: Arrays, order: tuple[str, ...]
@@ -141,9 +174,8 @@ class Ours:
         return keeping(repeated(self.helper, second, given), arrays, workspace)
 
     def acl_tensor(self, workload: Workload, array: np.ndarray) -> ctypes.c_void_p:
-        shape, strides = array.shape, [stride // array.itemsize for stride in array.strides]
-        if array.size == workload.elements and workload.is_channels_last:
-            shape, strides = workload.shape, [strides[0], strides[-1], *strides[1:-1]]
+        view = logical(workload, array)
+        shape, strides = view.shape, [stride // view.itemsize for stride in view.strides]
         layout = ACL_FORMAT_NCDHW if len(shape) == 5 else ACL_FORMAT_ND
         dims, count = words(shape), ctypes.c_uint64(len(shape))
         storage = words([array.size])
@@ -161,6 +193,12 @@ class Ours:
         if not tensor:
             raise RuntimeError(self.last_error().decode())
         return ctypes.c_void_p(tensor)
+
+
+def argument(name: str, array: np.ndarray) -> Argument:
+    strides = [stride // array.itemsize for stride in array.strides]
+    dims = array.ndim, Dims(*array.shape), Dims(*strides)
+    return Argument(name.encode(), array.dtype.name.encode(), address(array), *dims)
 
 
 def keeping(run: Run, *memory: object) -> Run:

@@ -16,7 +16,12 @@ OUTPUTS = {
     "batch_norm_inference": ("dx", "dw", "db"),
     "batch_norm_reduce": ("sum_dy", "sum_dy_xmu", "dw", "db"),
     "batch_norm_elementwise": ("dx",),
+    "layer_norm_forward": ("y", "mean", "rstd"),
+    "rms_norm_forward": ("y",),
+    "batch_norm_training_forward": ("y", "mean", "rstd"),
+    "batch_norm_inference_forward": ("y",),
 }
+BIG = ("dx", "y")
 # LayerNorm has x_hat, where peers have x.
 NOT_READ = {"layer_norm": {"x"}, "batch_norm_reduce": {"w"}}
 
@@ -27,11 +32,14 @@ def read_arrays(workload: Workload, inputs: Arrays) -> list[np.ndarray]:
 
 
 def output_forms(workload: Workload) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    """In the workload's data type; the sums of SyncBatchNorm in f32, as its statistics."""
+    """In the workload's data type; the sums of SyncBatchNorm and all statistics in f32."""
     dtype = NUMPY[workload.dtype]
-    small = np.dtype(np.float32) if workload.operator == "batch_norm_reduce" else dtype
+    in_f32 = workload.is_forward or workload.operator == "batch_norm_reduce"
+    small = np.dtype(np.float32) if in_f32 else dtype
+    per_row = workload.is_forward and workload.is_row_norm
+    length = workload.shape[0 if per_row else 1]
     return {
-        name: (workload.stored_shape, dtype) if name == "dx" else ((workload.shape[1],), small)
+        name: (workload.stored_shape, dtype) if name in BIG else ((length,), small)
         for name in OUTPUTS[workload.operator]
     }
 

@@ -20,12 +20,44 @@ class Exact:
 
 def reference(workload: Workload, inputs: Arrays) -> dict[str, Exact]:
     given = {name: np.asarray(array, dtype=np.float64) for name, array in inputs.items()}
+    if workload.is_forward:
+        return forward(workload, given)
     if workload.operator == "layer_norm":
         return row_norm(given["dy"], given["w"], given["x_hat"], 1 / given["sigma"], centred=True)
     if workload.operator == "rms_norm":
         r = 1 / np.sqrt(np.mean(given["x"] ** 2, axis=1))
         return row_norm(given["dy"], given["w"], given["x"] * r[:, None], r, centred=False)
     return batch_norm(workload, given)
+
+
+def forward(workload: Workload, given: Arrays) -> dict[str, Exact]:
+    # y = x_hat*w + b with x_hat = (x - mean)*rstd, rstd = 1/sqrt(var + eps). A mean that is
+    # computed adds mean(|x_hat|)*|w| to T. RMSNorm has neither mean nor b.
+    x = given["x"]
+    axes = (1,) if workload.is_row_norm else rest_axes(x)
+
+    def mean_of(a: np.ndarray) -> np.ndarray:
+        return a.mean(axis=axes, keepdims=True)
+
+    w = along_channels(given["w"], x.ndim)
+    if workload.norm == "rms_norm":
+        y = x / np.sqrt(mean_of(x * x) + workload.eps) * w
+        return {"y": Exact(y, np.abs(y))}
+    b = along_channels(given["b"], x.ndim)
+    if workload.norm == "batch_norm_inference":
+        rstd = 1 / np.sqrt(given["var"] + workload.eps)
+        scaled = (x - along_channels(given["mean"], x.ndim)) * along_channels(rstd, x.ndim) * w
+        return {"y": Exact(scaled + b, np.abs(scaled) + np.abs(b))}
+    mean = mean_of(x)
+    x_hat = x - mean
+    var = mean_of(x_hat * x_hat)
+    rstd = 1 / np.sqrt(var + workload.eps)
+    x_hat *= rstd
+    y_t = (np.abs(x_hat) + mean_of(np.abs(x_hat))) * np.abs(w) + np.abs(b)
+    statistics = {"mean": Exact(mean, mean_of(np.abs(x))), "var": Exact(var, var)}
+    statistics["rstd"] = Exact(rstd, rstd)
+    flat = {n: Exact(e.value.ravel(), e.magnitude.ravel()) for n, e in statistics.items()}
+    return {"y": Exact(x_hat * w + b, y_t)} | flat
 
 
 def row_norm(

@@ -66,7 +66,7 @@ class Progress:
 
 def print_heading(peers: list[str]) -> None:
     columns = "".join(f"{name:>14}" for name in peers)
-    left = f"{'workload':<52} {'dtype':<5}{'limit us':>10}{'ours us':>10}{'fraction':>9}"
+    left = f"{'workload':<58} {'dtype':<5}{'limit us':>10}{'ours us':>10}{'fraction':>9}"
     print(f"{left}{columns}{'speed-up':>9}")
 
 
@@ -77,7 +77,7 @@ def print_row(row: Row, peers: list[str]) -> None:
     columns = "".join(f"{peer_time(row, peer):>14}" for peer in peers)
     speedup = f"{row['speedup']:.2f}" if row["speedup"] else "-"
     disturbed = "~" if row["disturbed"] else ""
-    print(f"{name:<52} {row['dtype']:<5}{numbers}{columns}{speedup:>9}{disturbed}", flush=True)
+    print(f"{name:<58} {row['dtype']:<5}{numbers}{columns}{speedup:>9}{disturbed}", flush=True)
 
 
 def peer_time(row: Row, peer: str) -> str:

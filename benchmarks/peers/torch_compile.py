@@ -1,4 +1,4 @@
-"""torch.compile of the same backward passes: one fused kernel, compiled for the shape."""
+"""torch.compile of the same passes: one fused kernel, compiled for the shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch as most people run it: the operators of its own backward passes, one after another."""
+"""torch as most people run it: the operators of its own passes, one after another."""
 
 from __future__ import annotations
 
@@ -50,6 +50,25 @@ def batch_norm_inference(workload: Workload, t: Tensors) -> Step:
     return lambda: backward(t["dy"], t["x"], t["w"], *statistics, [True] * 3)
 
 
+def layer_norm_forward(workload: Workload, t: Tensors) -> Step:
+    shape = [workload.shape[1]]
+    return lambda: torch.native_layer_norm(t["x"], shape, t["w"], t["b"], workload.eps)
+
+
+def rms_norm_forward(workload: Workload, t: Tensors) -> Step:
+    shape = (workload.shape[1],)
+    return lambda: (torch.nn.functional.rms_norm(t["x"], shape, t["w"], workload.eps),)
+
+
+def batch_norm_forward(workload: Workload, t: Tensors) -> Step:
+    training = workload.operator == "batch_norm_training_forward"
+    running = (None, None) if training else (t["mean"], t["var"])
+    rest = (*running, training, 0.1, workload.eps)
+    # In inference it gives two empty statistics besides.
+    results = 3 if training else 1
+    return lambda: torch.native_batch_norm(t["x"], t["w"], t["b"], *rest)[:results]
+
+
 def elementwise_coefficients(workload: Workload, t: Tensors) -> list[torch.Tensor]:
     """a, b, c per channel with dx = a*dy + b*x + c."""
     a = t["w"].float() * t["rstd"]
@@ -71,6 +90,10 @@ STEPS: dict[str, Callable[[Workload, Tensors], Step]] = {
     "batch_norm_inference": batch_norm_inference,
     "batch_norm_reduce": batch_norm,
     "batch_norm_elementwise": batch_norm_elementwise,
+    "layer_norm_forward": layer_norm_forward,
+    "rms_norm_forward": rms_norm_forward,
+    "batch_norm_training_forward": batch_norm_forward,
+    "batch_norm_inference_forward": batch_norm_forward,
 }
 
 

@@ -33,7 +33,9 @@ def to_torch(workload: Workload, array: np.ndarray) -> torch.Tensor:
 
 
 def to_numpy(workload: Workload, tensor: torch.Tensor) -> np.ndarray:
-    if workload.is_channels_last and tensor.numel() == workload.elements:
+    if tensor.numel() != workload.elements:
+        tensor = tensor.flatten()  # statistics of rows have a trailing 1
+    elif workload.is_channels_last:
         tensor = tensor.movedim(1, -1).contiguous().reshape(workload.stored_shape)
     tensor = tensor.contiguous()
     if tensor.dtype == torch.bfloat16:

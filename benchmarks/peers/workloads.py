@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 ROW_SHAPES = (
     (8192, 768),
@@ -35,12 +36,15 @@ CHANNEL_OPERATORS = (
     "batch_norm_reduce",
     "batch_norm_elementwise",
 )
+FORWARD = "_forward"  # how the names of forward passes end; the others are backward passes
+FORWARD_OPERATORS = ("layer_norm", "rms_norm", "batch_norm_training", "batch_norm_inference")
 DTYPES = ("f32", "bf16", "f16")
 ROW_MAJOR, CHANNELS_LAST = "row_major", "channels_last"
 
-# The forward pass added it to the variance. RMSNorm and BatchNorm in training have none: InfiniOp
-# has no place for it.
-EPS = {"layer_norm": 1e-5, "batch_norm_inference": 1e-5}
+# Forward passes add it to the variance. Gradients of RMSNorm and of BatchNorm in training have
+# none: InfiniOp has no place for it.
+EPS = 1e-5
+GRADIENTS_WITH_EPS = ("layer_norm", "batch_norm_inference")
 
 # The limit of fewer elements than this takes one thread, whatever the others do.
 WORTH_THREADS = 32768
@@ -70,8 +74,17 @@ class Workload:
         return math.prod(self.shape)
 
     @property
+    def is_forward(self) -> bool:
+        return self.operator.endswith(FORWARD)
+
+    @property
+    def norm(self) -> str:
+        """The operator, whichever its pass."""
+        return self.operator.removesuffix(FORWARD)
+
+    @property
     def is_row_norm(self) -> bool:
-        return self.operator in ROW_OPERATORS
+        return self.norm in ROW_OPERATORS
 
     @property
     def is_channels_last(self) -> bool:
@@ -87,7 +100,7 @@ class Workload:
 
     @property
     def eps(self) -> float:
-        return EPS.get(self.operator, 0.0)
+        return EPS if self.is_forward or self.operator in GRADIENTS_WITH_EPS else 0.0
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
@@ -99,25 +112,28 @@ class Workload:
     @property
     def takes_two_passes(self) -> bool:
         """Channels of a row-major tensor fit into the cache one by one, these only together."""
-        return self.operator == "batch_norm_training" and self.is_channels_last
+        return self.norm == "batch_norm_training" and self.is_channels_last
 
     def limit_threads(self, most: int) -> int:
         return 1 if self.elements < WORTH_THREADS else most
 
 
+def places(operator: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Every layout and shape that the operator is measured in."""
+    if operator.removesuffix(FORWARD) in ROW_OPERATORS:
+        yield from product((ROW_MAJOR,), ROW_SHAPES)
+        return
+    for layout, shape in product((ROW_MAJOR, CHANNELS_LAST), CHANNEL_SHAPES):
+        # (N, C) is both at once, and counts as channels-last: its channel is innermost.
+        if layout == CHANNELS_LAST or len(shape) > 2:
+            yield layout, shape
+
+
 def all_workloads() -> Iterator[Workload]:
-    for operator in ROW_OPERATORS:
-        for shape in ROW_SHAPES:
-            for dtype in DTYPES:
-                yield Workload(operator, ROW_MAJOR, shape, dtype)
-    for operator in CHANNEL_OPERATORS:
-        for layout in (ROW_MAJOR, CHANNELS_LAST):
-            for shape in CHANNEL_SHAPES:
-                # (N, C) is both at once, and counts as channels-last: its channel is innermost.
-                if layout == ROW_MAJOR and len(shape) == 2:
-                    continue
-                for dtype in DTYPES:
-                    yield Workload(operator, layout, shape, dtype)
+    forward = [operator + FORWARD for operator in FORWARD_OPERATORS]
+    for operator in (*ROW_OPERATORS, *CHANNEL_OPERATORS, *forward):
+        for (layout, shape), dtype in product(places(operator), DTYPES):
+            yield Workload(operator, layout, shape, dtype)
 
 
 def chosen_workloads(pattern: str, quick: bool) -> list[Workload]:

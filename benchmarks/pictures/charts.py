@@ -1,4 +1,4 @@
-"""The three pictures: fraction of the limit, speed-up over each peer, cost per element."""
+"""The pictures: fraction of the limit and speed-up over each peer, by pass; cost per element."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .runs import DTYPES, Row, caption, grouped, most_threads, peer_names, title
+from .runs import DTYPES, Row, caption, grouped, most_threads, of_pass, peer_names, title
 from .svg import COLOURS, Axis, Svg, log_ticks
 
 LABELS = 150  # width of the shapes' names
@@ -41,11 +41,12 @@ def under(svg: Svg, run: dict[str, Any], y: float) -> str:
     return svg.render(y + 32)
 
 
-def fraction_chart(run: dict[str, Any]) -> str:
-    rows = most_threads(run["rows"])
+def fraction_chart(run: dict[str, Any], which: str) -> str:
+    rows = of_pass(most_threads(run["rows"]), which)
     svg = Svg(860)
     axis = Axis(LABELS + 40, 840, 0, 1)
-    svg.text(10, 22, "Fraction of the limit: the time to move the same bytes / our time", "title")
+    heading = f"{which.capitalize()}, fraction of the limit: time to move the same bytes / ours"
+    svg.text(10, 22, heading, "title")
     svg.legend(10, 44, DTYPES)
     svg.text(840, 44, f"{rows[0]['threads']} threads; right is better", "small end")
 
@@ -67,13 +68,14 @@ def speed_ups(row: Row) -> dict[str, float]:
     return {name: us / row["ours_us"] for name, us in row["peers"].items()}
 
 
-def speed_up_chart(run: dict[str, Any]) -> str:
-    rows = [row for row in most_threads(run["rows"]) if row.get("peers")]
+def speed_up_chart(run: dict[str, Any], which: str) -> str:
+    rows = [row for row in of_pass(most_threads(run["rows"]), which) if row.get("peers")]
     peers = peer_names(rows)
     every = [value for row in rows for value in speed_ups(row).values()]
     low, high = min(0.5, *every) / 1.1, max(2.0, *every) * 1.1
     svg = Svg(1000)
-    svg.text(10, 22, "Speed-up over each peer: its time / our time", "title")
+    heading = f"{which.capitalize()}, speed-up over each peer: its time / our time"
+    svg.text(10, 22, heading, "title")
     svg.legend(10, 44, peers)
     svg.text(990, 44, f"{rows[0]['threads']} threads; logarithmic; right is better", "small end")
     width = (1000 - LABELS) / len(DTYPES)

@@ -17,6 +17,8 @@ NAMES = {
     "batch_norm_reduce": "BatchNorm, reduce half",
     "batch_norm_elementwise": "BatchNorm, elementwise half",
 }
+PASSES = ("forward", "backward")
+FORWARD = "_forward"  # how the operators of forward passes end
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -27,9 +29,28 @@ def load(path: Path) -> dict[str, Any]:
     return run
 
 
+def pass_of(row: Row) -> str:
+    return PASSES[not row["operator"].endswith(FORWARD)]
+
+
+def of_pass(rows: Iterable[Row], which: str) -> list[Row]:
+    return [row for row in rows if pass_of(row) == which]
+
+
 def title(row: Row) -> str:
-    name = NAMES.get(row["operator"], row["operator"])
+    """The same for both passes."""
+    norm = row["operator"].removesuffix(FORWARD)
+    name = NAMES.get(norm, norm)
     return name if row["layout"] == "row_major" else f"{name}, {row['layout'].replace('_', '-')}"
+
+
+def right_speed_up(row: Row) -> float | None:
+    """Over the fastest peer that computed the right thing."""
+    if "right_speedup" in row:  # a median of several runs
+        return row["right_speedup"]
+    wrong = row.get("wrong_peers", {})
+    times = [us for name, us in row.get("peers", {}).items() if name not in wrong]
+    return min(times) / row["ours_us"] if times else None
 
 
 def grouped(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, Row]]]:
@@ -52,7 +73,8 @@ def versions(run: dict[str, Any]) -> str:
 
 
 def caption(run: dict[str, Any]) -> str:
-    return f"{run['date'][:10]}, {machine(run)}: {run['command']}"
+    runs = f", medians of {run['runs']} runs" if "runs" in run else ""
+    return f"{run['date'][:10]}, {machine(run)}: {run['command']}{runs}"
 
 
 def most_threads(rows: list[Row]) -> list[Row]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .runs import DTYPES, Row, caption, grouped, versions
+from .averages import table_lines
+from .runs import DTYPES, PASSES, Row, caption, grouped, most_threads, of_pass, versions
 
 NOTE = "(benchmarks/plot writes what follows)"
 TABLE = f"<!-- table: begin {NOTE} -->", "<!-- table: end -->"
@@ -40,7 +41,10 @@ def section(run: dict[str, Any]) -> list[str]:
         rows = [row for row in run["rows"] if row["threads"] == threads]
         lines += [f"{threads} thread{'s' if threads > 1 else ''}. {caption(run)}", ""]
         lines += [f"Versions: {versions(run)}.", ""] if run.get("versions") else []
-        lines += [*table_of(rows), ""]
+        lines += [*table_lines(rows), ""]
+        for which in PASSES:
+            if mine := of_pass(rows, which):
+                lines += [f"### {which.capitalize()}", "", *table_of(mine), ""]
     return lines
 
 
@@ -58,9 +62,13 @@ def write_table(path: Path, runs: list[dict[str, Any]]) -> None:
     path.write_text(replace_between(path.read_text(), TABLE, lines))
 
 
-def write_pictures(path: Path, run: dict[str, Any], texts: dict[str, str]) -> None:
+def write_pictures(
+    path: Path, run: dict[str, Any], texts: dict[str, str], *, with_averages: bool = False
+) -> None:
     """texts: file of a picture, from the page: what it shows."""
     lines = [f"{caption(run)} ({versions(run)})" if run.get("versions") else caption(run), ""]
+    if with_averages:
+        lines += [*table_lines(most_threads(run["rows"])), ""]
     for file, text in texts.items():
         lines += [f"![{text}]({file})", ""]
     path.write_text(replace_between(path.read_text(), PICTURES, lines))

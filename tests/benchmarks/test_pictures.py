@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pictures
+from pictures.averages import averages
+from pictures.medians import medians
 from pictures.table import PICTURES, TABLE
 
 PLOT = Path(pictures.__file__).parent.parent / "plot"
@@ -49,6 +51,9 @@ RUN = run_of(
         *("batch_norm_training", "channels_last", "f32"),
         two_pass_limit_us=15.0,
         wrong_peers={"torch": 2.0},
+    ),
+    row(
+        "layer_norm_forward", "row_major", "f32", fraction=0.75, peers={"torch": 60.0}, speedup=3.0
     ),
 )
 SCALING = run_of(
@@ -106,17 +111,36 @@ class Plot(unittest.TestCase):
             "2026-01-02, Some <CPU>, 2 cores, L3 32 MiB: ./scripts/bench --peers (torch 2.0)", text
         )
         self.assertNotIn("old", text)
-        self.assertIn("(docs/pictures/fraction.svg)", text)
+        self.assertIn("(docs/pictures/speedup_forward.svg)", text)
+        self.assertIn("| LayerNorm, forward | 1 | 3.00x | 0.75 |", text)
         self.assertIn("(pictures/scaling.svg)", self.page.read_text())
 
     def test_a_smaller_fraction_is_further_left(self) -> None:
         self.plot()
-        places = self.places("fraction.svg")
+        places = self.places("fraction_backward.svg")
         self.assertLess(places["bf16: 0.25"], places["f32: 0.50"])
+
+    def test_forward_and_backward_have_pictures_and_headings_of_their_own(self) -> None:
+        self.plot()
+        self.assertEqual(self.places("fraction_forward.svg").keys(), {"f32: 0.75"})
+        self.assertNotIn("f32: 0.75", self.places("fraction_backward.svg"))
+        self.assertEqual(self.places("speedup_forward.svg").keys(), {"torch, f32: 3.00x"})
+        _, forward, backward = self.page.read_text().split("\n### ")
+        self.assertTrue(forward.startswith("Forward\n"))
+        self.assertIn("| 32x8 | 0.75, 3.00x torch |  |  |", forward)
+        self.assertTrue(backward.startswith("Backward\n"))
+        self.assertNotIn("3.00x", backward)
+
+    def test_without_forward_rows_there_is_no_picture_of_them(self) -> None:
+        run = run_of(row("layer_norm", "row_major", "f32"))
+        (self.folder / "backward.json").write_text(json.dumps(run))
+        self.assertEqual(self.plot("backward.json").returncode, 0)
+        self.assertFalse((self.folder / "speedup_forward.svg").exists())
+        self.assertNotIn("forward", self.readme.read_text())
 
     def test_speed_ups_lie_on_a_logarithmic_axis(self) -> None:
         self.plot()
-        places = self.places("speedup.svg")
+        places = self.places("speedup_backward.svg")
         self.assertEqual(len({*places}), 4)  # two peers, two data types
         torch, jax = places["torch, f32: 2.00x"], places["jax, f32: 20.00x"]
         shift = places["torch, bf16: 2.00x"] - torch
@@ -137,3 +161,61 @@ class Plot(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("has no 'date'", result.stderr)
         self.assertIn("old", self.page.read_text())
+
+
+class Averages(unittest.TestCase):
+    def test_speed_up_is_the_geometric_mean_over_the_fastest_peer_that_is_right(self) -> None:
+        rows = [
+            row("rms_norm", "row_major", "f32", peers={"torch": 20.0, "jax": 400.0}),
+            row("rms_norm", "row_major", "bf16", peers={"torch": 80.0, "jax": 400.0}),
+            row(
+                *("rms_norm", "row_major", "f16"),
+                peers={"torch": 1.0, "jax": 40.0},
+                wrong_peers={"torch": 9.0},
+            ),
+        ]
+        family, every = averages(rows)
+        self.assertEqual((family.family, family.rows), ("RMSNorm, backward", 3))
+        self.assertAlmostEqual(family.speed_up, 2.0)  # of 1, 4, 2
+        self.assertEqual((every.family, every.speed_up), ("all backward", family.speed_up))
+
+    def test_fraction_is_the_median(self) -> None:
+        rows = [
+            row("rms_norm_forward", "row_major", dtype, fraction=fraction, peers={})
+            for dtype, fraction in (("f32", 0.2), ("bf16", 0.9), ("f16", 0.6))
+        ]
+        family, _ = averages(rows)
+        self.assertEqual((family.family, family.fraction), ("RMSNorm, forward", 0.6))
+        self.assertIsNone(family.speed_up)
+
+
+class Medians(unittest.TestCase):
+    def test_ratios_are_the_medians_of_the_runs_however_fast_the_machine_was(self) -> None:
+        def at(factor: float, limit: float, torch: float, jax: float) -> dict[str, Any]:
+            times = {"limit_us": limit * factor, "ours_us": 10.0 * factor}
+            peers = {"torch": torch * factor, "jax": jax * factor}
+            speedup = min(torch, jax) / 10
+            return row("layer_norm", "row_major", "f32", peers=peers, speedup=speedup, **times)
+
+        runs = [run_of(at(1, 5, 30, 20)), run_of(at(2, 6, 10, 50)), run_of(at(9, 7, 40, 15))]
+        (one,) = medians(runs)
+        self.assertEqual(one["runs"], 3)
+        (got,) = one["rows"]
+        self.assertEqual(got["ours_us"], 20)
+        self.assertAlmostEqual(got["fraction"], 0.6)
+        self.assertAlmostEqual(got["peers"]["torch"] / got["ours_us"], 3.0)
+        self.assertEqual((got["fastest_peer"], got["speedup"]), ("jax", 1.5))  # of 2, 1, 1.5
+
+    def test_a_peer_that_is_wrong_in_one_run_is_wrong_and_most_runs_are_disturbed(self) -> None:
+        good = row("layer_norm", "row_major", "f32")
+        bad = good | {"wrong_peers": {"torch": 3.0}, "disturbed": True}
+        (got,) = medians([run_of(good), run_of(bad), run_of(good)])[0]["rows"]
+        self.assertEqual(got["wrong_peers"], {"torch": 3.0})
+        self.assertFalse(got["disturbed"])
+        (got,) = medians([run_of(bad), run_of(bad), run_of(good)])[0]["rows"]
+        self.assertTrue(got["disturbed"])
+
+    def test_other_commands_stay_apart(self) -> None:
+        one_thread = RUN | {"command": "./scripts/bench --peers --threads 1"}
+        two, one = medians([RUN, one_thread, RUN])
+        self.assertEqual((two["runs"], one), (2, one_thread))
