@@ -66,9 +66,8 @@ BothSums sums_of(const T* x, std::int64_t columns, Vec<A> pivot) {
 }
 
 template <class A, class T>
-NORMGRAD_INLINE A pivot_of(const T* x, std::int64_t columns) {
-  const double sum = sums_of<A, T, Sums::kX>(x, columns, Vec<A>{}).first;
-  return plain_number<A>(sum / static_cast<double>(columns));
+NORMGRAD_INLINE A pivot_of(const T* x, std::int64_t columns, double share) {
+  return plain_number<A>(sums_of<A, T, Sums::kX>(x, columns, Vec<A>{}).first * share);
 }
 template <class A, class T>
 NORMGRAD_INLINE void set_moments(A pivot, const T* x, std::int64_t columns, Moments& to) {
@@ -81,16 +80,18 @@ NORMGRAD_INLINE void set_moments(A pivot, const T* x, std::int64_t columns, Mome
 template <class A, class T>
 void moments_about_mean(const Rows& m, Moments* moments) {
   const std::int64_t sample = kernels::sample_of(m.columns);
+  const auto n = static_cast<double>(m.columns), size = static_cast<double>(sample);
+  const double share = 1 / n, share_of_sample = 1 / size;
   // All rows' pivots first: none waits for another's.
   for (std::int64_t r = 0; r < m.rows; ++r) {
-    moments[r].pivot = static_cast<double>(pivot_of<A>(row<T>(m.x, m.x_stride, r), sample));
+    moments[r].pivot =
+        static_cast<double>(pivot_of<A>(row<T>(m.x, m.x_stride, r), sample, share_of_sample));
   }
-  const auto n = static_cast<double>(m.columns), size = static_cast<double>(sample);
   for (std::int64_t r = 0; r < m.rows; ++r) {
     const T* x = row<T>(m.x, m.x_stride, r);
     set_moments(static_cast<A>(moments[r].pivot), x, m.columns, moments[r]);
     if (!kernels::is_far(moments[r], n, size) || sample == m.columns) continue;
-    set_moments(pivot_of<A>(x, m.columns), x, m.columns, moments[r]);
+    set_moments(pivot_of<A>(x, m.columns, share), x, m.columns, moments[r]);
   }
 }
 

@@ -31,8 +31,8 @@ constexpr RowForwardRoles kForwardRoles{};
 // With d = sum(x - pivot)/n, however near the pivot is:
 //   mean = pivot + d,   var = sum((x - pivot)^2)/n - d^2
 // It is so near that the difference loses nothing (kernels::is_far). Where it is 0, rounding may leave less; a NaN stays.
-void normalize(const kernels::Moments& m, double n, double eps, kernels::RowScale& scale) {
-  const double d = m.sum / n, var = m.squares / n - d * d;
+void normalize(const kernels::Moments& m, double share, double eps, kernels::RowScale& scale) {
+  const double d = m.sum * share, var = m.squares * share - d * d;
   scale.mean = m.pivot + d;
   scale.rest = (m.pivot - scale.mean) + d;
   scale.r = rstd_of(var < 0 ? 0 : var, eps);
@@ -73,9 +73,9 @@ void of_x(double mean, double rstd, kernels::RowMap& map) {
   map.mean = mean;
   map.r = map.scale = rstd;
 }
-void finish(double sum_a, double sum_a_x_hat, double n, kernels::RowMap& map) {
-  map.c1 = sum_a / n;
-  map.c2 = sum_a_x_hat / n;
+void finish(double sum_a, double sum_a_x_hat, double share, kernels::RowMap& map) {
+  map.c1 = sum_a * share;
+  map.c2 = sum_a_x_hat * share;
 }
 constexpr RowRecipe kOfXHat = row_recipe<kernels::Terms::kWg, of_x_hat, finish>;
 constexpr RowRecipe kOfX = row_recipe<kernels::Terms::kWg, of_x, finish>;

@@ -27,9 +27,9 @@ constexpr Rule kForwardRules[] = {
 
 constexpr RowForwardRoles kForwardRoles{.mean = kAbsent, .b = kAbsent};
 
-void normalize(const kernels::Moments& m, double n, double eps, kernels::RowScale& scale) {
+void normalize(const kernels::Moments& m, double share, double eps, kernels::RowScale& scale) {
   scale.mean = scale.rest = 0;
-  scale.r = rstd_of(m.squares / n, eps);
+  scale.r = rstd_of(m.squares * share, eps);
 }
 constexpr RowForwardRecipe kForward = row_forward_recipe<kernels::About::kZero, normalize>;
 
@@ -56,13 +56,13 @@ constexpr RowRoles kRoles{.db = kAbsent};
 // As for LayerNorm, but nothing was centred: with a = w*dy
 //   dx = r*(a - x_hat*mean(a*x_hat)),   dw = sum(dy*x_hat) down columns
 void of_x(double, double, kernels::RowMap&) {}
-void finish_of_x(double sum_a_x, double sum_squares, double n, kernels::RowMap& map) {
-  map.r = map.scale = 1.0 / std::sqrt(sum_squares / n);
-  map.c2 = sum_a_x * map.r / n;
+void finish_of_x(double sum_a_x, double sum_squares, double share, kernels::RowMap& map) {
+  map.r = map.scale = 1.0 / std::sqrt(sum_squares * share);
+  map.c2 = sum_a_x * map.r * share;
 }
 void of_rstd(double, double rstd, kernels::RowMap& map) { map.r = map.scale = rstd; }
-void finish_of_rstd(double, double sum_a_x_hat, double n, kernels::RowMap& map) {
-  map.c2 = sum_a_x_hat / n;
+void finish_of_rstd(double, double sum_a_x_hat, double share, kernels::RowMap& map) {
+  map.c2 = sum_a_x_hat * share;
 }
 constexpr RowRecipe kOfX = row_recipe<kernels::Terms::kWgxAndSquares, of_x, finish_of_x>;
 constexpr RowRecipe kOfRstd = row_recipe<kernels::Terms::kWg, of_rstd, finish_of_rstd>;

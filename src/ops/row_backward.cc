@@ -36,6 +36,7 @@ class RowBackward {
         kernels_(kernels::kernels_for(arguments_.dtype(), plan.arithmetic)),
         exact_(kernels::kernels_for(arguments_.dtype(), Arithmetic::kExact)),
         elements_(split_.rows * split_.columns),
+        share_(1 / static_cast<double>(split_.columns)),
         row_bytes_(arguments_.row_bytes()),
         writes_(arguments_.wanted(roles.dx)),
         streams_(writes_ && kernels::is_worth_streaming(3 * split_.rows * row_bytes_) &&
@@ -110,7 +111,6 @@ class RowBackward {
   }
   // From the sums of the kernels that run. exact: who must do a row.
   void finish_maps(const Rows& rows, RowSums* sums, RowMap* maps, bool* exact) const {
-    const auto columns = static_cast<double>(split_.columns);
     const auto sum_exactly = [&](std::int64_t r) {
       row_sums(exact_, arguments_.one_of(rows, r), maps + r, sums + r);
     };
@@ -123,13 +123,13 @@ class RowBackward {
         sums[r].second *= maps[r].r;  // fast kernels sum x_mu, not x_n
       }
     }
-    recipe_.finish(sums, rows.rows, columns, maps);
+    recipe_.finish(sums, rows.rows, share_, maps);
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       if (maps[r].round(maps[r].r) || exact[r]) continue;
       // Products that such a factor belongs to may be lost in the sums, too.
       exact[r] = true;
       sum_exactly(r);
-      recipe_.finish(sums + r, 1, columns, maps + r);
+      recipe_.finish(sums + r, 1, share_, maps + r);
     }
   }
 
@@ -335,7 +335,9 @@ class RowBackward {
   const RowArguments arguments_;
   const RowBackwardSpace space_;
   const Kernels &kernels_, &exact_;
-  const std::int64_t elements_, row_bytes_;
+  const std::int64_t elements_;
+  const double share_;  // of a row that an element is
+  const std::int64_t row_bytes_;
   const bool writes_, streams_, fetches_;
   const std::int64_t together_;  // rows whose sums are taken before they are mapped
 };

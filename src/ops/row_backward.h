@@ -21,19 +21,19 @@ struct RowSums {
   double first, second;
 };
 
-// How an operator's maps follow from what is given about rows and from their sums. For some rows at once, so that the
+// How an operator's maps follow from what is given about rows and from their sums; share = 1/n of a row's n elements. For some rows at once, so that the
 // processor need not wait for one's divisions to begin the next.
 struct RowRecipe {
   kernels::Terms terms;
   // Before the sums are known. statistics: as given, 1 if there are none.
   void (*begin)(const double* means, const double* statistics, std::int64_t rows,
                 kernels::RowMap* maps);
-  void (*finish)(const RowSums* sums, std::int64_t rows, double columns, kernels::RowMap* maps);
+  void (*finish)(const RowSums* sums, std::int64_t rows, double share, kernels::RowMap* maps);
 };
 // Of an operator's formulas for one row. They set what a map has in place: a copy would wait for its parts to be stored.
 template <kernels::Terms kTerms,
           void (*kBegin)(double mean, double statistic, kernels::RowMap& map),
-          void (*kFinish)(double first, double second, double columns, kernels::RowMap& map)>
+          void (*kFinish)(double first, double second, double share, kernels::RowMap& map)>
 inline constexpr RowRecipe row_recipe{
     kTerms,
     [](const double* means, const double* statistics, std::int64_t rows, kernels::RowMap* maps) {
@@ -42,9 +42,9 @@ inline constexpr RowRecipe row_recipe{
         kBegin(means[r], statistics[r], maps[r]);
       }
     },
-    [](const RowSums* sums, std::int64_t rows, double columns, kernels::RowMap* maps) {
+    [](const RowSums* sums, std::int64_t rows, double share, kernels::RowMap* maps) {
       for (std::int64_t r = 0; r < rows; ++r) {
-        kFinish(sums[r].first, sums[r].second, columns, maps[r]);
+        kFinish(sums[r].first, sums[r].second, share, maps[r]);
       }
     }};
 

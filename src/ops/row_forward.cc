@@ -69,6 +69,7 @@ class RowForward {
         kernels_(kernels::kernels_for(arguments_.dtype(), plan.arithmetic)),
         exact_(kernels::kernels_for(arguments_.dtype(), Arithmetic::kExact)),
         writes_(arguments_.wanted(roles.y)),
+        share_(1 / static_cast<double>(split_.columns)),
         bytes_((writes_ ? 2 : 1) * split_.rows * arguments_.row_bytes()),
         streams_(writes_ && kernels::is_worth_streaming(bytes_) &&
                  !arguments_.is_in_place(roles.y, roles.x)) {}
@@ -120,7 +121,7 @@ class RowForward {
     }
   }
   void finish(const Moments* moments, std::int64_t rows, RowScale* scales) const {
-    recipe_.finish(moments, rows, static_cast<double>(split_.columns), plan_.eps, scales);
+    recipe_.finish(moments, rows, share_, plan_.eps, scales);
     for (std::int64_t r = 0; r < rows; ++r) scales[r].round();
   }
   // If var + eps is not within 2^-100 and 2^120, f32 may have lost squares, or, if it is not finite, sums.
@@ -226,6 +227,7 @@ class RowForward {
   const Space space_;
   const Kernels &kernels_, &exact_;
   const bool writes_;
+  const double share_;  // of a row that an element is
   const std::int64_t bytes_;
   const bool streams_;
 };

@@ -14,20 +14,20 @@ struct RowForwardRoles {
   int x = index_of(Arg::kX), w = index_of(Arg::kW);
 };
 
-// What an operator makes of the moments of rows of n elements; about 0 it has neither mean nor b. For some rows at once, so
+// What an operator makes of the moments of rows, share = 1/n of their n elements; about 0 it has neither mean nor b. For some rows at once, so
 // that the processor need not wait for one's divisions to begin the next.
 struct RowForwardRecipe {
   kernels::About about;
-  void (*finish)(const kernels::Moments* moments, std::int64_t rows, double n, double eps,
+  void (*finish)(const kernels::Moments* moments, std::int64_t rows, double share, double eps,
                  kernels::RowScale* scales);
 };
 // Of an operator's formula for one row.
 template <kernels::About kAbout,
-          void (*kFinish)(const kernels::Moments&, double n, double eps, kernels::RowScale&)>
+          void (*kFinish)(const kernels::Moments&, double share, double eps, kernels::RowScale&)>
 inline constexpr RowForwardRecipe row_forward_recipe{
-    kAbout, [](const kernels::Moments* moments, std::int64_t rows, double n, double eps,
+    kAbout, [](const kernels::Moments* moments, std::int64_t rows, double share, double eps,
                kernels::RowScale* scales) {
-      for (std::int64_t r = 0; r < rows; ++r) kFinish(moments[r], n, eps, scales[r]);
+      for (std::int64_t r = 0; r < rows; ++r) kFinish(moments[r], share, eps, scales[r]);
     }};
 
 // The split and the workspace, a function of the shape.

@@ -36,8 +36,8 @@ struct Row {
   // Of the first `count` columns of a block, or, in exact arithmetic, of all.
   double pivot_of(Range block, std::size_t count) const {
     const Range some{block.begin, block.begin + count};
-    const double pivot = sum(some, [](double v) { return Term{v}; }) / static_cast<double>(count);
-    return in == Arithmetic::kExact ? pivot : static_cast<float>(pivot);
+    const double all = sum(some, [](double v) { return Term{v}; }), n = static_cast<double>(count);
+    return in == Arithmetic::kExact ? all / n : static_cast<float>(all * (1 / n));
   }
   Moments around(double pivot, Range block) const {
     Moments m{pivot, 0, 0};
@@ -73,8 +73,8 @@ struct Row {
       sums.push_back(m.sum + n * e);
       squares.push_back(m.squares + e * (2 * m.sum + n * e));
     }
-    const auto n = static_cast<double>(columns);
-    const double d = centres ? fold(sums) / n : 0, var = fold(squares) / n - d * d;
+    const double share = 1 / static_cast<double>(columns);
+    const double d = centres ? fold(sums) * share : 0, var = fold(squares) * share - d * d;
     mean = pivot + d;
     rest = (pivot - mean) + d;
     rstd = 1.0 / std::sqrt((var < 0 ? 0 : var) + p.eps);

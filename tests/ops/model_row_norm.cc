@@ -91,10 +91,10 @@ struct RowModel {
     return out;
   }
   void finish(const RowSums& s, DxMap& map) const {
-    const auto n = static_cast<double>(e.columns);
-    if (own_r) map.r = map.scale = 1.0 / std::sqrt(s.second / n);
-    if (p.op == Op::kLayerNorm) map.c1 = s.first / n;
-    map.c2 = own_r ? s.first * map.r / n : s.second / n;
+    const double share = 1 / static_cast<double>(e.columns);
+    if (own_r) map.r = map.scale = 1.0 / std::sqrt(s.second * share);
+    if (p.op == Op::kLayerNorm) map.c1 = s.first * share;
+    map.c2 = own_r ? s.first * map.r * share : s.second * share;
   }
 
   // Long rows, few of them, are one block each column.
