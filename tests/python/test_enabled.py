@@ -390,6 +390,34 @@ def test_what_was_computed_under_it_is_differentiated_under_it(norm):
         y.sum().backward()
 
 
+def flags_of_memory(address):
+    """What the system has been told of the memory that an address lies in (man proc: VmFlags)."""
+    inside = False
+    with open("/proc/self/smaps") as maps:
+        for line in maps:
+            first = line.split()[0]
+            if not first.endswith(":"):
+                begin, end = (int(part, 16) for part in first.split("-"))
+                inside = begin <= address < end
+            elif inside and first == "VmFlags:":
+                return line.split()[1:]
+    return []
+
+
+@pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="the system has no large pages")
+def test_results_ask_for_large_pages():
+    """A fresh result that is taken from the system in pages of 4 KiB takes longer to take than to compute."""
+    page = 2 << 20
+    x, w = torch.randn(2048, 1024), torch.ones(1024)  # 8 MiB: three pages at least lie within a result
+    plain = torch.empty(16 << 20)
+    assert "hg" not in flags_of_memory(plain.data_ptr())  # always fresh, and torch's own
+    grad = torch.ops.aten.native_layer_norm_backward
+    for y in (torch.native_layer_norm(x, (1024,), w, w, 1e-5)[0], torch.ops.aten._fused_rms_norm(x, [1024], w, 1e-6)[0],
+              grad(x, x, [1024], torch.zeros(2048, 1), torch.ones(2048, 1), w, w, [True] * 3)[0],
+              torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)[0]):
+        assert "hg" in flags_of_memory((y.data_ptr() + page - 1) // page * page)
+
+
 def test_after_a_fork():
     """The child of a process whose OpenMP threads have computed, where they are gone."""
     code = """

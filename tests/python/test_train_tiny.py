@@ -11,7 +11,9 @@ import pytest
 
 pytest.importorskip("torch")
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "train_tiny.py"
-ROW = re.compile(r"^(.+?) +(torch|normgrad) +loss ([\d.]+) -> ([\d.]+), [\d.]+ ms per step$", re.M)
+ROW = re.compile(
+    r"^(.+?) +(torch|normgrad) +loss ([\d.]+) -> ([\d.]+), ([\d.]+) ms per step(?:, ([\d.]+) x torch)?$", re.M
+)
 
 
 # A virtual machine may show AMX and not allow it: torch's own bfloat16 matmul then dies (seen with torch 2.15 on Sapphire
@@ -27,12 +29,16 @@ def run(*arguments):
 def test_alone(tmp_path):
     done = run("--steps", 2, "--out", tmp_path / "run.png")
     assert done.returncode == 0, done.stderr
-    losses = {(title, kernels): (float(first), float(last)) for title, kernels, first, last in ROW.findall(done.stdout)}
+    rows = ROW.findall(done.stdout)
+    losses = {(title, kernels): (float(first), float(last)) for title, kernels, first, last, *_ in rows}
+    times = {(title, kernels): float(ms) for title, kernels, *_, ms, _ in rows}
+    ratios = {title: float(ratio) for title, kernels, *_, ratio in rows if kernels == "normgrad"}
     titles = {title for title, _ in losses}
     assert titles == {f"{net}, {dtype}" for net in ("Transformer", "ConvNet") for dtype in ("float32", "bfloat16")}
     for title in titles:
         own, ours = losses[title, "torch"], losses[title, "normgrad"]
         assert ours == pytest.approx(own, rel=5e-2 if "bfloat16" in title else 1e-2)
+        assert ratios[title] == pytest.approx(times[title, "torch"] / times[title, "normgrad"], abs=0.02)
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
     assert "2/2" in done.stderr  # progress
 
@@ -40,7 +46,8 @@ def test_alone(tmp_path):
 def test_two_processes(tmp_path):
     done = run("--steps", 2, "--processes", 2, "--out", tmp_path / "run.svg")
     assert done.returncode == 0, done.stderr
-    ((title, kernels, first, last),) = ROW.findall(done.stdout)
+    ((title, kernels, first, last, _, ratio),) = ROW.findall(done.stdout)
+    assert ratio == ""  # there is no run to compare with
     assert (title, kernels) == ("ConvNet, SyncBatchNorm, 2 processes", "normgrad")
     assert 0 < float(last) < 2 * float(first)
     assert "<svg" in (tmp_path / "run.svg").read_text()
