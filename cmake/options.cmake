@@ -2,6 +2,15 @@
 
 set(NORMGRAD_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread; empty: none")
 
+option(NORMGRAD_COVERAGE "Count which lines and branches of src/ are reached" OFF)
+
+# With sanitizers and coverage a target of the kernels takes a minute to compile, and AVX2's text is the same.
+set(avx512 ON)
+if(NORMGRAD_SANITIZE OR NORMGRAD_COVERAGE)
+  set(avx512 OFF)
+endif()
+option(NORMGRAD_AVX512 "Compile the kernels for AVX-512; OFF: those of AVX2 run in their place" ${avx512})
+
 # Every target: warnings, and arithmetic that no compiler may rearrange or contract (docs/architecture.md).
 add_library(normgrad_options INTERFACE)
 target_compile_features(normgrad_options INTERFACE cxx_std_20)
@@ -40,7 +49,6 @@ if(NORMGRAD_SANITIZE MATCHES undefined)
   target_compile_options(normgrad_source_checks INTERFACE
     -fsanitize=undefined -fno-sanitize=enum -fno-sanitize-recover=all)
 endif()
-option(NORMGRAD_COVERAGE "Count which lines and branches of src/ are reached" OFF)
 if(NORMGRAD_COVERAGE)
   target_compile_options(normgrad_source_checks INTERFACE --coverage -fprofile-update=atomic -O0)
   target_link_options(normgrad_options INTERFACE --coverage)
