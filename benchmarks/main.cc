@@ -22,7 +22,7 @@ namespace bench {
 namespace {
 
 // The limit of fewer elements than this takes one thread, whatever ours does.
-constexpr std::int64_t kWorthThreads = 32768;
+constexpr std::int64_t kWorthThreads = 65536;
 
 std::vector<Entry> all_entries(Set set) {
   std::vector<Entry> all;

@@ -17,7 +17,7 @@ using fuzz::Bytes;
 
 // Most cases are small. A quarter has as many elements as several threads are worth (src/kernels/parallel_for.cc) and hardly
 // more: they take most of the time.
-constexpr std::int64_t kFew = 2048, kMany = 32768;
+constexpr std::int64_t kFew = 2048, kMany = 65536;
 
 std::int64_t extent(Bytes& bytes, std::int64_t room) {
   const std::int64_t n =

@@ -47,7 +47,7 @@ EPS = 1e-5
 GRADIENTS_WITH_EPS = ("layer_norm", "batch_norm_inference")
 
 # The limit of fewer elements than this takes one thread, whatever the others do.
-WORTH_THREADS = 32768
+WORTH_THREADS = 65536
 
 QUICK = re.compile(r"8192x768|16x768|32x256x14x14|/4x3x224x224")
 

@@ -11,7 +11,7 @@
 namespace concurrency_test {
 
 inline const std::vector<std::size_t> kSmallShape{6, 5, 16};
-inline const std::vector<std::size_t> kLargeShape{64, 8, 80};  // worth a team of threads
+inline const std::vector<std::size_t> kLargeShape{128, 8, 80};  // worth a team of threads
 inline const std::vector<std::vector<std::size_t>> kShapes{kSmallShape, kLargeShape};
 
 class InfiniopCall {

@@ -30,7 +30,7 @@ std::vector<PlanOfForm> plans() {
     for (const Form form : ops_test::kNormForms) {
       out.push_back({form, data, {6, 7, 33}, 10});
       if (data != Format::kF32) continue;
-      out.push_back({form, data, {64, 8, 80}, 2});  // worth a team of threads
+      out.push_back({form, data, {128, 8, 80}, 2});  // worth a team of threads
     }
     out.push_back({Form::kGatherStats, data, {3, 40}, 10});
   }

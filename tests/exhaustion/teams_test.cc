@@ -21,8 +21,8 @@ namespace exhaustion {
 namespace {
 
 constexpr int kTeam = 4;
-constexpr std::size_t kElements = 64 * 8 * 80;
-static_assert(kElements >= 32768, "src/kernels/parallel_for.cc: worth threads");
+constexpr std::size_t kElements = 128 * 8 * 80;
+static_assert(kElements >= 65536, "src/kernels/parallel_for.cc: worth threads");
 
 // RMSNorm of rows that so many elements make.
 class Operator {
@@ -98,7 +98,7 @@ TEST(Teams, AreAskedForOnce) {
 }
 
 TEST(Teams, AreKeptForWorkThatOccupiesFewer) {
-  Operator of_many_blocks, of_two(8 * 80);
+  Operator of_many_blocks, of_two(16 * 80);
   in_new_thread([&] {
     fail(Resource::kThread, LONG_MAX, Mode::kOnce);
     EXPECT_TRUE(of_two.gives_the_same_bits());
