@@ -44,6 +44,7 @@ ChannelSpace::ChannelSpace(const ChannelSplit& split, bool computes_sums, void* 
   sums = cut.take<ChannelSums>(split.channels);
   exact = cut.take<bool>(split.channels);
   if (!split.by_pixels) {
+    columns = cut.take<float>(Checked(kernels::kChannelMapRows) * kernels::padded(split.channels));
     const Checked chunks = Checked(split.n_chunks) * split.l_chunks;
     if (computes_sums) partials = cut.take<double>(chunks * split.channels * 2);
     return;
