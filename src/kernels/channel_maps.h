@@ -22,8 +22,9 @@ NORMGRAD_INLINE void prepare_channel(Form form, const RowMap& map, A* rows, std:
 }
 template <class A>
 void prepare_planes(Form form, const ChannelMaps& maps, std::int64_t count) {
-  for (std::int64_t c = 0; c < count; ++c)
+  for (std::int64_t c = maps.first; c < maps.first + count; ++c) {
     prepare_channel<A>(form, maps.maps[c], maps.rows + c, maps.pitch);
+  }
 }
 
 // Rows of numbers in the order of lanes. After as many pixels as fill whole steps they repeat themselves.

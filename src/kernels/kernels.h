@@ -150,6 +150,8 @@ constexpr std::int64_t padded(std::int64_t columns) {
 }
 // A chain in the kernels' arithmetic has at most so many terms; then it is added to an f64 sum.
 inline constexpr std::int64_t kChain = 8;
+// Rows of so few columns are mapped several at once.
+inline constexpr std::int64_t kShortColumns = 128;
 // Rows and columns of a chunk whose moments are taken at once: it stays in the second cache.
 inline constexpr std::int64_t kChunkRows = 64, kChunkColumns = 512;
 

@@ -36,59 +36,60 @@ void map_rows(const Rows& m, const float* w, const RowMap* map) {
 
 template <class A, class T, Form kForm, bool kHasRest, bool kNear, int kRows>
 NORMGRAD_INLINE void map_columns_of(const Rows& m, const ChannelMaps& map, std::int64_t first_row) {
-  const T *g[kRows], *x[kRows];
-  T* out[kRows];
-  NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
-    g[r] = row<T>(m.g, m.g_stride, first_row + r);
-    x[r] = row<T>(m.x, m.x_stride, first_row + r);
-    out[r] = row<T>(m.out, m.out_stride, first_row + r);
-  }
-  const A *mean = map_row<A>(map, kMean), *rest = map_row<A>(map, kRest);
+  const T* g = row<T>(m.g, m.g_stride, first_row);
+  const T* x = row<T>(m.x, m.x_stride, first_row);
+  T* out = row<T>(m.out, m.out_stride, first_row);
+  const A *means = map_row<A>(map, kMean), *rests = map_row<A>(map, kRest);
   const A *as = map_row<A>(map, kA), *bs = map_row<A>(map, kB), *cs = map_row<A>(map, kC);
   for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
     const std::int64_t at = column + unit * kUnit<A>;
-    Vec<A> gs[kRows][2], xs[kRows][2];
-    NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
-      if constexpr (kForm != Form::kX) load_unit(g[r] + at, part, gs[r][0], gs[r][1]);
-      if constexpr (kForm != Form::kG) load_unit(x[r] + at, part, xs[r][0], xs[r][1]);
-    }
+    Vec<A> mean[2], rest[2], a[2], b[2], c[2];
     NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
       const int v = i == 0 ? first_vector<A, T>(unit) : second_vector<A, T>(unit);
       const std::int64_t lanes = column + v * kWidth<A>;
-      NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
-        if constexpr (kForm == Form::kG) {
-          gs[r][i] = gs[r][i] * load<A>(as + lanes);
-        } else if constexpr (kForm == Form::kX) {
-          gs[r][i] = multiply_add(load<A>(mean + lanes) - xs[r][i], load<A>(bs + lanes),
-                                  load<A>(cs + lanes));
-        } else {
-          Vec<A> x_mu = xs[r][i] - load<A>(mean + lanes);
-          if constexpr (kHasRest) x_mu = x_mu - load<A>(rest + lanes);
-          gs[r][i] = multiply_add(x_mu, load<A>(bs + lanes),
-                                  multiply_add(gs[r][i], load<A>(as + lanes), load<A>(cs + lanes)));
-        }
-      }
+      mean[i] = load<A>(means + lanes), rest[i] = load<A>(rests + lanes);
+      a[i] = load<A>(as + lanes), b[i] = load<A>(bs + lanes), c[i] = load<A>(cs + lanes);
     }
     NORMGRAD_UNROLL for (int r = 0; r < kRows; ++r) {
+      const T *g_at = row<T>(g, m.g_stride, r) + at, *x_at = row<T>(x, m.x_stride, r) + at;
+      T* out_at = row<T>(out, m.out_stride, r) + at;
+      Vec<A> gs[2], xs[2];
+      if constexpr (kForm != Form::kX) load_unit(g_at, part, gs[0], gs[1]);
+      if constexpr (kForm != Form::kG) load_unit(x_at, part, xs[0], xs[1]);
+      NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
+        if constexpr (kForm == Form::kG) {
+          gs[i] = gs[i] * a[i];
+        } else if constexpr (kForm == Form::kX) {
+          gs[i] = multiply_add(mean[i] - xs[i], b[i], c[i]);
+        } else {
+          gs[i] = multiply_add(off_mean<A, kHasRest>(xs[i], mean[i], rest[i]), b[i],
+                               multiply_add(gs[i], a[i], c[i]));
+        }
+      }
       if constexpr (kNear) {
-        store_unit(gs[r][0], gs[r][1], out[r] + at, part);
+        store_unit(gs[0], gs[1], out_at, part);
       } else {
-        fetch<A>(g[r], at, m.g_ahead);
-        fetch<A>(x[r], at, m.x_ahead);
-        store_far(gs[r][0], gs[r][1], out[r] + at, part, m.past_cache);
+        fetch<A>(g_at - at, at, m.g_ahead);
+        fetch<A>(x_at - at, at, m.x_ahead);
+        store_far(gs[0], gs[1], out_at, part, m.past_cache);
       }
     }
   });
 }
 
-// A row at a time: two would save loads of coefficients, but writing two rows at once takes longer beyond L2.
+// Four rows at a time save loads of coefficients. Of long rows that takes longer beyond L2.
+template <class A, class T, Form kForm, bool kHasRest, bool kNear>
+NORMGRAD_INLINE void map_all_columns_of(const Rows& m, const ChannelMaps& map) {
+  std::int64_t r = 0;
+  for (; sizeof(T) == 2 && m.columns <= kernels::kShortColumns && r + 4 <= m.rows; r += 4) {
+    map_columns_of<A, T, kForm, kHasRest, kNear, 4>(m, map, r);
+  }
+  for (; r < m.rows; ++r) map_columns_of<A, T, kForm, kHasRest, kNear, 1>(m, map, r);
+}
 template <class A, class T, Form kForm, bool kHasRest>
 void map_all_columns(const Rows& m, const ChannelMaps& map) {
-  const bool near = is_near(m);
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    near ? map_columns_of<A, T, kForm, kHasRest, true, 1>(m, map, r)
-         : map_columns_of<A, T, kForm, kHasRest, false, 1>(m, map, r);
-  }
+  is_near(m) ? map_all_columns_of<A, T, kForm, kHasRest, true>(m, map)
+             : map_all_columns_of<A, T, kForm, kHasRest, false>(m, map);
 }
 
 template <class A, class T>

@@ -53,53 +53,80 @@ void plane_sums(const Rows& m, const ChannelMaps& maps, double* totals) {
   }
 }
 
+// The numbers of a channel.
+template <class A>
+struct PlaneMap {
+  Vec<A> mean, rest, a, b, c;
+};
+template <class A, Form kForm, bool kHasRest>
+NORMGRAD_INLINE Vec<A> mapped(const PlaneMap<A>& k, Vec<A> g, Vec<A> x) {
+  if constexpr (kForm == Form::kG) return g * k.a;
+  if constexpr (kForm == Form::kX) return multiply_add(k.mean - x, k.b, k.c);
+  return multiply_add(off_mean<A, kHasRest>(x, k.mean, k.rest), k.b, multiply_add(g, k.a, k.c));
+}
 template <class A, class T, Form kForm, bool kHasRest, bool kNear>
-NORMGRAD_INLINE void map_plane(const Rows& m, const ChannelMaps& maps, std::int64_t r) {
-  const T *g = row<T>(m.g, m.g_stride, r), *x = row<T>(m.x, m.x_stride, r);
-  T* out = row<T>(m.out, m.out_stride, r);
-  const auto number = [&](MapRow which)
-                          NORMGRAD_LAMBDA { return all<A>(map_row<A>(maps, which)[r]); };
-  const Vec<A> mean = number(kMean), rest = number(kRest), a = number(kA), b = number(kB),
-               c = number(kC);
-  for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
-    const std::int64_t at = column + unit * kUnit<A>;
-    Vec<A> gs[2], xs[2];
-    if constexpr (kForm != Form::kX) load_unit(g + at, part, gs[0], gs[1]);
+NORMGRAD_INLINE void map_plane(const Rows& m, const PlaneMap<A>& k, const T* g, const T* x,
+                               T* out) {
+  const auto map = [&](std::int64_t at, auto part, Vec<A>(&to)[2]) NORMGRAD_LAMBDA {
+    Vec<A> xs[2] = {};
+    if constexpr (kForm != Form::kX) load_unit(g + at, part, to[0], to[1]);
     if constexpr (kForm != Form::kG) load_unit(x + at, part, xs[0], xs[1]);
     NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
-      if constexpr (kForm == Form::kG) {
-        gs[i] = gs[i] * a;
-      } else if constexpr (kForm == Form::kX) {
-        gs[i] = multiply_add(mean - xs[i], b, c);
-      } else {
-        gs[i] =
-            multiply_add(off_mean<A, kHasRest>(xs[i], mean, rest), b, multiply_add(gs[i], a, c));
-      }
+      to[i] = mapped<A, kForm, kHasRest>(k, to[i], xs[i]);
     }
-    if constexpr (kNear) return store_unit(gs[0], gs[1], out + at, part);
-    fetch<A>(g, at, m.g_ahead);
-    fetch<A>(x, at, m.x_ahead);
-    store_far(gs[0], gs[1], out + at, part, m.past_cache);
-  });
-}
-template <class A, class T, bool kNear>
-void map_all_planes(Form form, const Rows& m, const ChannelMaps& maps) {
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    if (form == Form::kG) {
-      map_plane<A, T, Form::kG, false, kNear>(m, maps, r);
-    } else if (form == Form::kX) {
-      map_plane<A, T, Form::kX, false, kNear>(m, maps, r);
-    } else if (map_row<A>(maps, kRest)[r] == 0) {
-      map_plane<A, T, Form::kGX, false, kNear>(m, maps, r);
-    } else {
-      map_plane<A, T, Form::kGX, true, kNear>(m, maps, r);
+  };
+  if constexpr (kNear) {
+    // The last unit ends with the plane: some elements are mapped twice. It is read first, since out may be x.
+    if (m.columns >= kUnit<A>) {
+      const std::int64_t last = m.columns - kUnit<A>;
+      Vec<A> end[2] = {};
+      map(last, Whole(), end);
+      for (std::int64_t at = 0; at < last; at += kUnit<A>) {
+        Vec<A> to[2] = {};
+        map(at, Whole(), to);
+        store_unit(to[0], to[1], out + at, Whole());
+      }
+      store_unit(end[0], end[1], out + last, Whole());
+      return;
     }
   }
+  for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
+    const std::int64_t at = column + unit * kUnit<A>;
+    Vec<A> to[2] = {};
+    map(at, part, to);
+    if constexpr (kNear) return store_unit(to[0], to[1], out + at, part);
+    fetch<A>(g, at, m.g_ahead);
+    fetch<A>(x, at, m.x_ahead);
+    store_far(to[0], to[1], out + at, part, m.past_cache);
+  });
+}
+template <class A, class T, Form kForm, bool kNear>
+void map_all_planes(const Rows& m, const ChannelMaps& maps) {
+  const T *g = row<T>(m.g, 0, 0), *x = row<T>(m.x, 0, 0);
+  T* out = row<T>(m.out, 0, 0);
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    const auto number = [&](MapRow which)
+                            NORMGRAD_LAMBDA { return all<A>(map_row<A>(maps, which)[r]); };
+    const PlaneMap<A> k = {number(kMean), number(kRest), number(kA), number(kB), number(kC)};
+    if (kForm != Form::kGX || map_row<A>(maps, kRest)[r] == 0) {
+      map_plane<A, T, kForm, false, kNear>(m, k, g, x, out);
+    } else {
+      map_plane<A, T, kForm, true, kNear>(m, k, g, x, out);
+    }
+    g = row<T>(g, m.g_stride, 1);
+    x = row<T>(x, m.x_stride, 1);
+    out = row<T>(out, m.out_stride, 1);
+  }
+}
+template <class A, class T, bool kNear>
+void map_form(Form form, const Rows& m, const ChannelMaps& maps) {
+  if (form == Form::kG) return map_all_planes<A, T, Form::kG, kNear>(m, maps);
+  if (form == Form::kX) return map_all_planes<A, T, Form::kX, kNear>(m, maps);
+  map_all_planes<A, T, Form::kGX, kNear>(m, maps);
 }
 template <class A, class T>
 void map_planes(Form form, const Rows& m, const ChannelMaps& maps) {
-  is_near(m) ? map_all_planes<A, T, true>(form, m, maps)
-             : map_all_planes<A, T, false>(form, m, maps);
+  is_near(m) ? map_form<A, T, true>(form, m, maps) : map_form<A, T, false>(form, m, maps);
 }
 
 }  // namespace normgrad::NORMGRAD_TARGET

@@ -192,11 +192,15 @@ NORMGRAD_INLINE __m512i rounded(__m512 a) {
   const __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
   const __m512i half =
       _mm512_mask_blend_epi32(odd, _mm512_set1_epi32(0x7FFF), _mm512_set1_epi32(0x8000));
-  return _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+  return _mm512_add_epi32(bits, half);
 }
 template <class Part>
 NORMGRAD_INLINE void store_unit(__m512 a, __m512 b, BFloat* to, Part part) {
-  put_words(_mm512_packus_epi32(rounded(a), rounded(b)), to, part);
+  // The upper halves, of every four lanes of a, then of b.
+  const __m512i upper = _mm512_set_epi64(0x003f003d003b0039, 0x001f001d001b0019, 0x0037003500330031,
+                                         0x0017001500130011, 0x002f002d002b0029, 0x000f000d000b0009,
+                                         0x0027002500230021, 0x0007000500030001);
+  put_words(_mm512_permutex2var_epi16(rounded(a), upper, rounded(b)), to, part);
 }
 
 // Adds a step's lanes, (q0 + q2) + (q1 + q3) of its quarters, to eight f64.

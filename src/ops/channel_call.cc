@@ -44,6 +44,7 @@ ChannelSpace::ChannelSpace(const ChannelSplit& split, bool computes_sums, void* 
   sums = cut.take<ChannelSums>(split.channels);
   exact = cut.take<bool>(split.channels);
   if (!split.by_pixels) {
+    columns = cut.take<float>(Checked(kernels::kChannelMapRows) * kernels::padded(split.channels));
     const Checked chunks = Checked(split.n_chunks) * split.l_chunks;
     if (computes_sums) partials = cut.take<double>(chunks * split.channels * 2);
     return;
@@ -81,9 +82,10 @@ ChannelCall::ChannelCall(const PlanBody& plan_body, const Work& work, void* cons
       wants_sums(work.wants_sums),
       in_place(data[work.out] == data[work.g] || data[work.out] == data[work.x]),
       out_with_sums(wants_out && wants_sums && form == Form::kG && !in_place),
+      bytes_read((reads_g ? 2 : 1) * elements * size),
       streams(wants_out && !in_place &&
-              kernels::is_worth_streaming((reads_g ? 3 : 2) * elements * size)),
-      is_far(kernels::is_far_away((1 + (reads_g ? 1 : 0) + (wants_out ? 1 : 0)) * elements * size)),
+              kernels::is_worth_streaming((bytes_read + elements * size) / 2)),
+      is_far(kernels::is_far_away(bytes_read / 4)),
       g(split, work.g, data[work.g], size),
       x(split, work.x, data[work.x], size),
       out(split, work.out, data[work.out], size) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 
 #include "kernels/cache.h"
 #include "kernels/parallel_for.h"
@@ -275,8 +276,16 @@ class PixelWalk {
         rows.g_ahead = call_.reads_g ? kChain * rows.g_stride : 0;
         rows.x_ahead = kChain * rows.x_stride;
       }
-      return writes && call_.streams && !rows.past_cache ? stream_rows(rows, begin, body)
-                                                         : body(rows, begin);
+      if (writes && call_.streams && !rows.past_cache) return stream_rows(rows, begin, body);
+      // Rows that are as short as their channels repeat themselves: of these, the kernels of 16-bit types map several at once.
+      const std::int64_t period = std::lcm(split_.channels, kStepColumns);
+      if (writes && dense_ && call_.form != kernels::Form::kG && call_.size == 2 &&
+          period <= kernels::kShortColumns && rows.columns == p_.columns) {
+        const std::int64_t times = rows.columns / period;
+        rows.rows *= times, rows.columns = period;
+        rows.g_stride /= times, rows.x_stride /= times, rows.out_stride /= times;
+      }
+      return body(rows, begin);
     }
     alignas(64) char tiles[kTileBytes];
     // g's, and the output's in its place, then x's; moments need all for x's.

@@ -24,22 +24,14 @@ constexpr std::int64_t kMostTogether = 32, kBytesTogether = 16384;
 constexpr std::int64_t kFewChannels = 32;
 // A tile: what a kernel cannot walk is packed, what goes past the cache is written there first.
 constexpr std::int64_t kTileBytes = 2048;
+// Channels that one task prepares, and how many elements each is worth.
+constexpr std::int64_t kPartChannels = 256, kBeginWork = 64;
+// Elements that one task maps at least, and how many tasks there are if that lets them.
+constexpr std::int64_t kTaskElements = 16384, kTasks = 64, kLineElements = 64;
 
-// Channels [begin, begin + count) that go together, and their maps as kernels read them.
-class Group {
- public:
-  Group(const ChannelCall& call, std::int64_t first, std::int64_t channels)
-      : begin(first), count(channels), call_(call) {}
-  // As space.maps has them now.
-  void prepare() { call_.fast.prepare_planes(call_.form, maps(0), count); }
-  ChannelMaps maps(std::int64_t first) {
-    return {call_.space.maps + begin, count, first, kMostTogether, numbers_, false};
-  }
-  const std::int64_t begin, count;
-
- private:
-  const ChannelCall& call_;
-  alignas(64) float numbers_[kernels::kChannelMapRows * kMostTogether];
+// Channels [begin, end) that go together.
+struct Group {
+  std::int64_t begin, end;
 };
 
 class PlaneWalk {
@@ -48,13 +40,13 @@ class PlaneWalk {
       : call_(call), split_(call.split), chunks_(split_.n_chunks * split_.l_chunks) {}
 
   void run() const {
+    if (!call_.wants_sums) return run_map();
     if (split_.channels < kFewChannels && chunks_ > 1) return run_few_channels();
     const std::int64_t plane_bytes = std::max<std::int64_t>(1, split_.l * call_.size);
     const std::int64_t together =
         std::clamp(kBytesTogether / plane_bytes, std::int64_t{1}, kMostTogether);
     kernels::parallel_for(ceil_div(split_.channels, together), call_.elements, [&](std::int64_t i) {
-      Group group(call_, i * together, std::min(together, split_.channels - i * together));
-      run_group(group);
+      run_group({i * together, std::min(split_.channels, (i + 1) * together)});
       if (call_.streams) kernels::stream_fence();
     });
   }
@@ -65,72 +57,109 @@ class PlaneWalk {
     std::int64_t n, channel, count, l, length;
   };
 
-  // Sums, maps and output of a few channels, which are still in the cache from one to the next.
-  void run_group(Group& group) const {
-    const std::int64_t begin = group.begin, end = begin + group.count;
-    call_.begin(begin, end);
-    group.prepare();
-    const bool both = writes_with_sums(group);
-    if (call_.wants_sums) {
-      for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
-        chunk_sums(call_.fast, chunk, group, 0, group.count, both);
-      }
-      finish_sums(group);
-      call_.set_maps(begin, end);
-      call_.store_results(begin, end);
-    }
-    if (!call_.wants_out || both) return;
-    if (call_.wants_sums) group.prepare();
-    for (std::int64_t chunk = chunks_ - 1; chunk >= 0; --chunk) map_chunk(chunk, group);
+  // The maps of channels as kernels read them, from `channel` on; and makes them of what space.maps has now.
+  ChannelMaps maps(std::int64_t channel) const {
+    return {call_.space.maps, split_.channels, channel, kernels::padded(split_.channels),
+            call_.space.columns};
+  }
+  void prepare(Group group) const {
+    call_.fast.prepare_planes(call_.form, maps(group.begin), group.end - group.begin);
   }
 
-  bool writes_with_sums(const Group& group) const {
-    const bool* exact = call_.space.exact + group.begin;
-    return call_.out_with_sums &&
-           std::find(exact, exact + group.count, true) == exact + group.count;
+  // Without sums, in the order of memory.
+  void run_map() const {
+    kernels::parallel_for(ceil_div(split_.channels, kPartChannels), split_.channels * kBeginWork,
+                          [&](std::int64_t part) {
+                            const Group group{
+                                part * kPartChannels,
+                                std::min(split_.channels, (part + 1) * kPartChannels)};
+                            call_.begin(group.begin, group.end);
+                            prepare(group);
+                          });
+    if (!call_.wants_out) return;
+    const std::int64_t share = std::max(kTaskElements, ceil_div(call_.elements, kTasks));
+    const std::int64_t per_task = ceil_div(share, kLineElements) * kLineElements;
+    kernels::parallel_for(
+        ceil_div(call_.elements, per_task), call_.elements, [&](std::int64_t task) {
+          const std::int64_t end = std::min(call_.elements, (task + 1) * per_task);
+          for (std::int64_t at = task * per_task; at < end;) {
+            const std::int64_t plane = at / split_.l, l = at % split_.l;
+            Piece piece{plane / split_.channels, plane % split_.channels, 1, l,
+                        std::min(split_.l - l, end - at)};
+            if (piece.length == split_.l) {
+              piece.count = std::min((end - at) / split_.l, split_.channels - piece.channel);
+            }
+            map_piece(piece);
+            at += piece.count * piece.length;
+          }
+          if (call_.streams) kernels::stream_fence();
+        });
+  }
+
+  // Sums, maps and output of a few channels, which are still in the cache from one to the next.
+  void run_group(Group group) const {
+    call_.begin(group.begin, group.end);
+    prepare(group);
+    const bool both = writes_with_sums(group);
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+      chunk_sums(call_.fast, chunk, group, both);
+    }
+    finish_sums(group);
+    call_.set_maps(group.begin, group.end);
+    call_.store_results(group.begin, group.end);
+    if (!call_.wants_out || both) return;
+    prepare(group);
+    for (std::int64_t chunk = chunks_ - 1; chunk >= 0; --chunk) {
+      each_piece(split_, chunk, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
+        map_piece({n, group.begin, group.end - group.begin, l, length});
+      });
+    }
+  }
+
+  bool writes_with_sums(Group group) const {
+    const bool *begin = call_.space.exact + group.begin, *end = call_.space.exact + group.end;
+    return call_.out_with_sums && std::find(begin, end, true) == end;
   }
 
   // Threads share the chunks of all channels.
   void run_few_channels() const {
     const std::int64_t channels = split_.channels, tasks = chunks_ * channels;
-    Group all(call_, 0, channels);
+    const Group all{0, channels};
     call_.begin(0, channels);
-    all.prepare();
+    prepare(all);
     const bool both = writes_with_sums(all);
-    if (call_.wants_sums) {
-      kernels::parallel_for(tasks, call_.elements, [&](std::int64_t task) {
-        chunk_sums(call_.fast, task / channels, all, task % channels, 1, both);
-        if (both && call_.streams) kernels::stream_fence();
-      });
-      finish_sums(all);
-      call_.set_maps(0, channels);
-      call_.store_results(0, channels);
-    }
+    kernels::parallel_for(tasks, call_.elements, [&](std::int64_t task) {
+      const std::int64_t c = task % channels;
+      chunk_sums(call_.fast, task / channels, {c, c + 1}, both);
+      if (both && call_.streams) kernels::stream_fence();
+    });
+    finish_sums(all);
+    call_.set_maps(0, channels);
+    call_.store_results(0, channels);
     if (!call_.wants_out || both) return;
-    if (call_.wants_sums) all.prepare();
+    prepare(all);
     // Backwards: what was summed last is still near.
     const auto map = [&](std::int64_t task) {
       each_piece(split_, task / channels, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
-        map_piece({n, task % channels, 1, l, length}, all);
+        map_piece({n, task % channels, 1, l, length});
       });
       if (call_.streams) kernels::stream_fence();
     };
     kernels::parallel_for(tasks, call_.elements, map, Order::kBackwards);
   }
 
-  // The sums over one chunk of channels [first, first + count) of the group; the output, too, if `both`.
-  void chunk_sums(const Kernels& k, std::int64_t chunk, Group& group, std::int64_t first,
-                  std::int64_t count, bool both) const {
-    if (!call_.reads_g) return chunk_moments(k, chunk, group.begin + first, count);
+  // The sums over one chunk of a group; the output, too, if `both`.
+  void chunk_sums(const Kernels& k, std::int64_t chunk, Group group, bool both) const {
+    const std::int64_t channel = group.begin, count = group.end - group.begin;
+    if (!call_.reads_g) return chunk_moments(k, chunk, channel, count);
     double totals[kMostTogether][kTotals];
     std::fill_n(&totals[0][0], count * kTotals, 0.0);
-    const std::int64_t channel = group.begin + first;
     each_piece(split_, chunk, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
       const Piece piece{n, channel, count, l, length};
       each_row(piece, false, [&](const Rows& rows, std::int64_t c) {
-        k.plane_sums(rows, group.maps(c - group.begin), totals[c - channel]);
+        k.plane_sums(rows, maps(c), totals[c - channel]);
       });
-      if (both) map_piece(piece, group);
+      if (both) map_piece(piece);
     });
     for (std::int64_t i = 0; i < count; ++i) {
       double* to = call_.space.partials + ((channel + i) * chunks_ + chunk) * 2;
@@ -198,13 +227,12 @@ class PlaneWalk {
     return {all[0], all[1]};
   }
   // Sums of channels whose chunks are there; those that f32 does not have, again.
-  void finish_sums(Group& group) const {
-    for (std::int64_t i = 0; i < group.count; ++i) {
-      const std::int64_t c = group.begin + i;
+  void finish_sums(Group group) const {
+    for (std::int64_t c = group.begin; c < group.end; ++c) {
       call_.space.sums[c] = folded_chunks(c);
       if (call_.fast.exact || !call_.sums_are_bad(c)) continue;
       for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
-        chunk_sums(call_.exact, chunk, group, i, 1, false);
+        chunk_sums(call_.exact, chunk, {c, c + 1}, false);
       }
       call_.space.sums[c] = folded_chunks(c);
       // In inference dx does not depend on the sums, and neither does who computes it.
@@ -212,13 +240,8 @@ class PlaneWalk {
     }
   }
 
-  void map_chunk(std::int64_t chunk, Group& group) const {
-    each_piece(split_, chunk, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
-      map_piece({n, group.begin, group.count, l, length}, group);
-    });
-  }
   // Neighbours of one arithmetic together.
-  void map_piece(const Piece& all, Group& group) const {
+  void map_piece(const Piece& all) const {
     const bool* exact = call_.space.exact;
     const std::int64_t end = all.channel + all.count;
     for (std::int64_t c = all.channel; c < end;) {
@@ -227,7 +250,7 @@ class PlaneWalk {
       piece.count = std::find(exact + c, exact + end, !exact[c]) - (exact + c);
       const Kernels& k = exact[c] ? call_.exact : call_.fast;
       each_row(piece, true, [&](const Rows& rows, std::int64_t first) {
-        k.map_planes(call_.form, rows, group.maps(first - group.begin));
+        k.map_planes(call_.form, rows, maps(first));
       });
       c += piece.count;
     }
@@ -240,8 +263,8 @@ class PlaneWalk {
     if (!g.has_planes() || !x.has_planes() || (writes && !out.has_planes())) {
       return each_packed(p, writes, body);
     }
-    // The same channels of the next n, while nothing else has brought them near.
-    const bool fetches = call_.is_far && p.n + 1 < split_.n && (!writes || !call_.wants_sums);
+    // The same channels of the next n. Maps find them near, or walk as the processor foresees.
+    const bool fetches = call_.is_far && p.n + 1 < split_.n && !writes;
     const auto rows_at = [&](std::int64_t c, std::int64_t l) {
       Rows rows{
           g.at(p.n, c, l),          x.at(p.n, c, l),          writes ? out.at(p.n, c, l) : nullptr,
