@@ -77,24 +77,27 @@ double sum_of(std::int64_t columns, Term&& term) {
 }
 // An infinite pivot is the mean.
 template <class T>
-void moments(kernels::About about, const Rows& m, kernels::Moments* moments) {
+void moments(kernels::About about, const Rows& m, kernels::GroupMoments& moments) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
     const auto x = [&](std::int64_t c) { return element<T>(m.x, m.x_stride, r, c); };
     const bool centred = about == kernels::About::kMean;
     const double pivot = centred ? sum_of(m.columns, x) / static_cast<double>(m.columns) : 0;
     const auto off = [&](std::int64_t c) { return x(c) - pivot; };
     const double sum = centred && std::isfinite(pivot) ? sum_of(m.columns, off) : 0;
-    moments[r] = {pivot, sum, sum_of(m.columns, [&](std::int64_t c) { return off(c) * off(c); })};
+    moments.set(
+        r, {pivot, sum, sum_of(m.columns, [&](std::int64_t c) { return off(c) * off(c); })});
   }
 }
 
 template <class T>
-void normalize(const Rows& m, const float* w, const float* b, const kernels::RowScale* scales) {
+void normalize(const Rows& m, const float* w, const float* b, const kernels::GroupScales& scales,
+               std::int64_t first) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
-    const kernels::RowScale& k = scales[r];
+    const double mean = scales.mean[first + r], rest = scales.rest[first + r];
+    const double scale = scales.r[first + r];
     for (std::int64_t c = 0; c < m.columns; ++c) {
       const double x = element<T>(m.x, m.x_stride, r, c), weight = w[lane_of<T>(c)];
-      const double x_n = (b == nullptr ? x : (x - k.mean) - k.rest) * k.r;
+      const double x_n = (b == nullptr ? x : (x - mean) - rest) * scale;
       put<T>(m, r, c, b == nullptr ? x_n * weight : x_n * weight + double{b[lane_of<T>(c)]});
     }
   }

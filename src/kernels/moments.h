@@ -5,7 +5,7 @@
 namespace normgrad::NORMGRAD_TARGET {
 
 using kernels::About;
-using kernels::Moments;
+using kernels::GroupMoments;
 
 // 1 where a unit has an element, 0 where it has none.
 template <class T>
@@ -26,14 +26,11 @@ NORMGRAD_INLINE void presence(First part, Vec<A> (&here)[2]) {
   load_unit(kOnes<T>.one, part, here[0], here[1]);
 }
 
-// A row's two sums: of x, of x - pivot and its square, or of the square of x.
-struct BothSums {
-  double first, second;
-};
+// A row's two sums, in eight f64 lanes each: of x, of x - pivot and its square, or of the square of x.
 enum class Sums { kX, kAroundPivot, kSquares };
 template <class A, class T, Sums kSums>
-BothSums sums_of(const T* x, std::int64_t columns, Vec<A> pivot) {
-  double totals[kTotals] = {};
+void sums_of(const T* x, std::int64_t columns, Vec<A> pivot, double* totals) {
+  for (int i = 0; i < kTotals; ++i) totals[i] = 0;
   for (std::int64_t left = columns; left > 0; left -= kChain * kStep) {
     Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
     const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
@@ -62,47 +59,55 @@ BothSums sums_of(const T* x, std::int64_t columns, Vec<A> pivot) {
     if constexpr (kSums != Sums::kX) fold_lanes(second, totals + 8);
     x += kChain * kStep;
   }
-  return {kernels::fold_totals(totals), kernels::fold_totals(totals + 8)};
 }
 
+// Around the mean of each row's first columns, so many as `sample` says, rounded to the arithmetic.
 template <class A, class T>
-NORMGRAD_INLINE A pivot_of(const T* x, std::int64_t columns, double share) {
-  return plain_number<A>(sums_of<A, T, Sums::kX>(x, columns, Vec<A>{}).first * share);
+void moments_around_sample(const Rows& m, std::int64_t sample, GroupMoments& to) {
+  double totals[kGroup][kTotals];
+  A pivots[kGroup];
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    sums_of<A, T, Sums::kX>(row<T>(m.x, m.x_stride, r), sample, Vec<A>{}, totals[r]);
+  }
+  fold_rows(totals, m.rows, to.pivot, 0);
+  const double share = 1 / static_cast<double>(sample);
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    pivots[r] = static_cast<A>(to.pivot[r] * share);
+    to.pivot[r] = static_cast<double>(pivots[r]);
+  }
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    sums_of<A, T, Sums::kAroundPivot>(row<T>(m.x, m.x_stride, r), m.columns, all<A>(pivots[r]),
+                                      totals[r]);
+  }
+  fold_rows(totals, m.rows, to.sum, 0);
+  fold_rows(totals, m.rows, to.squares, 1);
 }
 template <class A, class T>
-NORMGRAD_INLINE void set_moments(A pivot, const T* x, std::int64_t columns, Moments& to) {
-  const BothSums sums = sums_of<A, T, Sums::kAroundPivot>(x, columns, all<A>(pivot));
-  to.pivot = static_cast<double>(pivot);
-  to.sum = sums.first;
-  to.squares = sums.second;
-}
-
-template <class A, class T>
-void moments_about_mean(const Rows& m, Moments* moments) {
+void moments_about_mean(const Rows& m, GroupMoments& moments) {
   const std::int64_t sample = kernels::sample_of(m.columns);
   const auto n = static_cast<double>(m.columns), size = static_cast<double>(sample);
-  const double share = 1 / n, share_of_sample = 1 / size;
-  // All rows' pivots first: none waits for another's.
+  moments_around_sample<A, T>(m, sample, moments);
+  if (sample == m.columns) return;
   for (std::int64_t r = 0; r < m.rows; ++r) {
-    moments[r].pivot =
-        static_cast<double>(pivot_of<A>(row<T>(m.x, m.x_stride, r), sample, share_of_sample));
-  }
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    const T* x = row<T>(m.x, m.x_stride, r);
-    set_moments(static_cast<A>(moments[r].pivot), x, m.columns, moments[r]);
-    if (!kernels::is_far(moments[r], n, size) || sample == m.columns) continue;
-    set_moments(pivot_of<A>(x, m.columns, share), x, m.columns, moments[r]);
+    if (!kernels::is_far(moments.of(r), n, size)) continue;
+    Rows one = m;
+    one.x = row<T>(m.x, m.x_stride, r);
+    one.rows = 1;
+    GroupMoments again;
+    moments_around_sample<A, T>(one, m.columns, again);
+    moments.set(r, again.of(0));
   }
 }
 
 template <class A, class T>
-void moments(About about, const Rows& m, Moments* moments) {
+void moments(About about, const Rows& m, GroupMoments& moments) {
   if (about == About::kMean) return moments_about_mean<A, T>(m, moments);
+  double totals[kGroup][kTotals];
   for (std::int64_t r = 0; r < m.rows; ++r) {
-    const T* x = row<T>(m.x, m.x_stride, r);
-    moments[r].pivot = moments[r].sum = 0;
-    moments[r].squares = sums_of<A, T, Sums::kSquares>(x, m.columns, Vec<A>{}).second;
+    sums_of<A, T, Sums::kSquares>(row<T>(m.x, m.x_stride, r), m.columns, Vec<A>{}, totals[r]);
+    moments.pivot[r] = moments.sum[r] = 0;
   }
+  fold_rows(totals, m.rows, moments.squares, 1);
 }
 
 }  // namespace normgrad::NORMGRAD_TARGET

@@ -11,6 +11,7 @@ using kernels::ChannelMaps;
 using kernels::ColumnChains;
 using kernels::Form;
 using kernels::kChain;
+using kernels::kGroup;
 using kernels::kTotals;
 using kernels::RowMap;
 using kernels::Rows;
@@ -52,6 +53,18 @@ NORMGRAD_INLINE void store_far(Vec<float> a, Vec<float> b, T* to, Part part, boo
     if (past_cache) return stream_unit(a, b, to);
   }
   store_unit(a, b, to, part);
+}
+
+// Each row's two sums from its totals, added as kernels::fold_totals does, two rows at a time; an odd row twice.
+NORMGRAD_INLINE void fold_rows(const double (*totals)[kTotals], std::int64_t rows, double* sums,
+                               int which) {
+  for (std::int64_t r = 0; r < rows; r += 2) {
+    const TwoDoubles a = kernels::fold_to_two(totals[r] + which * 8);
+    const TwoDoubles b = kernels::fold_to_two(totals[r + 1 < rows ? r + 1 : r] + which * 8);
+    const TwoDoubles both =
+        __builtin_shufflevector(a, b, 0, 2) + __builtin_shufflevector(a, b, 1, 3);
+    __builtin_memcpy(sums + r, &both, sizeof(both));
+  }
 }
 
 // A coefficient, rounded to the arithmetic; a NaN loses its payload (see rounded() in vectors.h).
