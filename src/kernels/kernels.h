@@ -95,7 +95,7 @@ inline constexpr int kChannelMapRows = 5;
 
 // Rows that are in work together. Their numbers lie number by number and not row by row: what is scalar in a row is then
 // done for several rows in one instruction.
-inline constexpr int kGroup = 8;
+inline constexpr int kGroup = 16;
 
 // Which two sums a row has, with x_mu = x - mean; exact kernels have x_n in its place.
 enum class Terms { kWg, kWgxAndSquares };  // (w*g, w*g*x_mu), (w*g*x, x*x)

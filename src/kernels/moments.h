@@ -26,59 +26,61 @@ NORMGRAD_INLINE void presence(First part, Vec<A> (&here)[2]) {
   load_unit(kOnes<T>.one, part, here[0], here[1]);
 }
 
-// A row's two sums, in eight f64 lanes each: of x, of x - pivot and its square, or of the square of x.
+// Each row's two sums, in eight f64 lanes each: of x, of x - pivot and its square, or of the square of x. Takes no vectors:
+// after a function that is given one, g++ 12 leaves the upper halves of registers dirty, and SSE instructions wait for them.
 enum class Sums { kX, kAroundPivot, kSquares };
 template <class A, class T, Sums kSums>
-void sums_of(const T* x, std::int64_t columns, Vec<A> pivot, double* totals) {
-  for (int i = 0; i < kTotals; ++i) totals[i] = 0;
-  for (std::int64_t left = columns; left > 0; left -= kChain * kStep) {
-    Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
-    const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
-      const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
-      Vec<A> xs[2], here[2];
-      load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
-      constexpr bool kIsPart = kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
-      if constexpr (kIsPart) presence<A, T>(part, here);
-      NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
-        const int v = vectors[i];
-        if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
-        if constexpr (kSums == Sums::kSquares) second[v] = multiply_add(xs[i], xs[i], second[v]);
-        if constexpr (kSums != Sums::kAroundPivot) continue;
-        Vec<A> off = pivot - xs[i];  // and not x - pivot: x is then read by the subtraction
-        if constexpr (kIsPart) off = off * here[i];
-        first[v] = first[v] - off;
-        second[v] = multiply_add(off, off, second[v]);
+void sums_of(const Rows& m, std::int64_t columns, const A* pivots, double (*totals)[kTotals]) {
+  constexpr bool kHasFirst = kSums != Sums::kSquares, kHasSecond = kSums != Sums::kX;
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    const T* x = row<T>(m.x, m.x_stride, r);
+    const Vec<A> pivot = kSums == Sums::kAroundPivot ? all<A>(pivots[r]) : Vec<A>{};
+    for (int i = kHasFirst ? 0 : 8; i < (kHasSecond ? 16 : 8); ++i) totals[r][i] = 0;
+    for (std::int64_t left = columns; left > 0; left -= kChain * kStep) {
+      Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
+      const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
+        const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
+        Vec<A> xs[2], here[2];
+        load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
+        constexpr bool kIsPart =
+            kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
+        if constexpr (kIsPart) presence<A, T>(part, here);
+        NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
+          const int v = vectors[i];
+          if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
+          if constexpr (kSums == Sums::kSquares) second[v] = multiply_add(xs[i], xs[i], second[v]);
+          if constexpr (kSums != Sums::kAroundPivot) continue;
+          Vec<A> off = pivot - xs[i];  // and not x - pivot: x is then read by the subtraction
+          if constexpr (kIsPart) off = off * here[i];
+          first[v] = first[v] - off;
+          second[v] = multiply_add(off, off, second[v]);
+        }
+      };
+      if (left >= kChain * kStep) {
+        for_chain<A>(add);
+      } else {
+        for_row<A>(left, add);
       }
-    };
-    if (left >= kChain * kStep) {
-      for_chain<A>(add);
-    } else {
-      for_row<A>(left, add);
+      if constexpr (kHasFirst) fold_lanes(first, totals[r]);
+      if constexpr (kHasSecond) fold_lanes(second, totals[r] + 8);
+      x += kChain * kStep;
     }
-    if constexpr (kSums != Sums::kSquares) fold_lanes(first, totals);
-    if constexpr (kSums != Sums::kX) fold_lanes(second, totals + 8);
-    x += kChain * kStep;
   }
 }
 
 // Around the mean of each row's first columns, so many as `sample` says, rounded to the arithmetic.
 template <class A, class T>
 void moments_around_sample(const Rows& m, std::int64_t sample, GroupMoments& to) {
-  double totals[kGroup][kTotals];
+  alignas(64) double totals[kGroup][kTotals];
   A pivots[kGroup];
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    sums_of<A, T, Sums::kX>(row<T>(m.x, m.x_stride, r), sample, Vec<A>{}, totals[r]);
-  }
+  sums_of<A, T, Sums::kX>(m, sample, nullptr, totals);
   fold_rows(totals, m.rows, to.pivot, 0);
   const double share = 1 / static_cast<double>(sample);
   for (std::int64_t r = 0; r < m.rows; ++r) {
     pivots[r] = static_cast<A>(to.pivot[r] * share);
     to.pivot[r] = static_cast<double>(pivots[r]);
   }
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    sums_of<A, T, Sums::kAroundPivot>(row<T>(m.x, m.x_stride, r), m.columns, all<A>(pivots[r]),
-                                      totals[r]);
-  }
+  sums_of<A, T, Sums::kAroundPivot>(m, m.columns, pivots, totals);
   fold_rows(totals, m.rows, to.sum, 0);
   fold_rows(totals, m.rows, to.squares, 1);
 }
@@ -102,11 +104,9 @@ void moments_about_mean(const Rows& m, GroupMoments& moments) {
 template <class A, class T>
 void moments(About about, const Rows& m, GroupMoments& moments) {
   if (about == About::kMean) return moments_about_mean<A, T>(m, moments);
-  double totals[kGroup][kTotals];
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    sums_of<A, T, Sums::kSquares>(row<T>(m.x, m.x_stride, r), m.columns, Vec<A>{}, totals[r]);
-    moments.pivot[r] = moments.sum[r] = 0;
-  }
+  alignas(64) double totals[kGroup][kTotals];
+  sums_of<A, T, Sums::kSquares>(m, m.columns, nullptr, totals);
+  for (std::int64_t r = 0; r < m.rows; ++r) moments.pivot[r] = moments.sum[r] = 0;
   fold_rows(totals, m.rows, moments.squares, 1);
 }
 
