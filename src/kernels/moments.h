@@ -36,7 +36,8 @@ void sums_of(const Rows& m, std::int64_t columns, const A* pivots, double (*tota
     const T* x = row<T>(m.x, m.x_stride, r);
     const Vec<A> pivot = kSums == Sums::kAroundPivot ? all<A>(pivots[r]) : Vec<A>{};
     for (int i = kHasFirst ? 0 : 8; i < (kHasSecond ? 16 : 8); ++i) totals[r][i] = 0;
-    for (std::int64_t left = columns; left > 0; left -= kChain * kStep) {
+    std::int64_t left = columns;
+    do {
       Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
       const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
         const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
@@ -64,7 +65,7 @@ void sums_of(const Rows& m, std::int64_t columns, const A* pivots, double (*tota
       if constexpr (kHasFirst) fold_lanes(first, totals[r]);
       if constexpr (kHasSecond) fold_lanes(second, totals[r] + 8);
       x += kChain * kStep;
-    }
+    } while ((left -= kChain * kStep) > 0);
   }
 }
 
@@ -74,15 +75,17 @@ void moments_around_sample(const Rows& m, std::int64_t sample, GroupMoments& to)
   alignas(64) double totals[kGroup][kTotals];
   A pivots[kGroup];
   sums_of<A, T, Sums::kX>(m, sample, nullptr, totals);
-  fold_rows(totals, m.rows, to.pivot, 0);
+  for (double& pivot : to.pivot) pivot = 0;  // of rows that are not there
+  fold_rows(totals, m.rows, 0, to.pivot);
   const double share = 1 / static_cast<double>(sample);
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    pivots[r] = static_cast<A>(to.pivot[r] * share);
-    to.pivot[r] = static_cast<double>(pivots[r]);
+  NORMGRAD_UNROLL for (int r = 0; r < kGroup; r += kDoubles) {
+    const Floats rounded = __builtin_convertvector(load_doubles(to.pivot + r) * share, Floats);
+    __builtin_memcpy(pivots + r, &rounded, sizeof(rounded));
+    store_doubles(__builtin_convertvector(rounded, Doubles), to.pivot + r);
   }
   sums_of<A, T, Sums::kAroundPivot>(m, m.columns, pivots, totals);
-  fold_rows(totals, m.rows, to.sum, 0);
-  fold_rows(totals, m.rows, to.squares, 1);
+  fold_rows(totals, m.rows, 0, to.sum);
+  fold_rows(totals, m.rows, 1, to.squares);
 }
 template <class A, class T>
 void moments_about_mean(const Rows& m, GroupMoments& moments) {
@@ -107,7 +110,7 @@ void moments(About about, const Rows& m, GroupMoments& moments) {
   alignas(64) double totals[kGroup][kTotals];
   sums_of<A, T, Sums::kSquares>(m, m.columns, nullptr, totals);
   for (std::int64_t r = 0; r < m.rows; ++r) moments.pivot[r] = moments.sum[r] = 0;
-  fold_rows(totals, m.rows, moments.squares, 1);
+  fold_rows(totals, m.rows, 1, moments.squares);
 }
 
 }  // namespace normgrad::NORMGRAD_TARGET

@@ -55,16 +55,15 @@ NORMGRAD_INLINE void store_far(Vec<float> a, Vec<float> b, T* to, Part part, boo
   store_unit(a, b, to, part);
 }
 
-// Each row's two sums from its totals, added as kernels::fold_totals does, two rows at a time; an odd row twice.
-NORMGRAD_INLINE void fold_rows(const double (*totals)[kTotals], std::int64_t rows, double* sums,
-                               int which) {
-  for (std::int64_t r = 0; r < rows; r += 2) {
-    const TwoDoubles a = kernels::fold_to_two(totals[r] + which * 8);
-    const TwoDoubles b = kernels::fold_to_two(totals[r + 1 < rows ? r + 1 : r] + which * 8);
-    const TwoDoubles both =
-        __builtin_shufflevector(a, b, 0, 2) + __builtin_shufflevector(a, b, 1, 3);
-    __builtin_memcpy(sums + r, &both, sizeof(both));
+// The first or second sums of rows from their totals, added as kernels::fold_totals does.
+NORMGRAD_INLINE void fold_rows(const double (*totals)[kTotals], std::int64_t rows, int which,
+                               double* sums) {
+  const double* t = *totals + which * 8;
+  std::int64_t r = 0;
+  for (; r + kDoubles <= rows; r += kDoubles, t += kDoubles * kTotals) {
+    store_doubles(fold_totals_of_rows(t, kTotals), sums + r);
   }
+  for (; r < rows; ++r, t += kTotals) sums[r] = kernels::fold_totals(t);
 }
 
 // A coefficient, rounded to the arithmetic; a NaN loses its payload (see rounded() in vectors.h).
