@@ -32,41 +32,50 @@ enum class Sums { kX, kAroundPivot, kSquares };
 template <class A, class T, Sums kSums>
 void sums_of(const Rows& m, std::int64_t columns, const A* pivots, double (*totals)[kTotals]) {
   constexpr bool kHasFirst = kSums != Sums::kSquares, kHasSecond = kSums != Sums::kX;
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    const T* x = row<T>(m.x, m.x_stride, r);
-    const Vec<A> pivot = kSums == Sums::kAroundPivot ? all<A>(pivots[r]) : Vec<A>{};
-    for (int i = kHasFirst ? 0 : 8; i < (kHasSecond ? 16 : 8); ++i) totals[r][i] = 0;
-    std::int64_t left = columns;
-    do {
-      Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
-      const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
-        const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
-        Vec<A> xs[2], here[2];
-        load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
-        constexpr bool kIsPart =
-            kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
-        if constexpr (kIsPart) presence<A, T>(part, here);
-        NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
-          const int v = vectors[i];
-          if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
-          if constexpr (kSums == Sums::kSquares) second[v] = multiply_add(xs[i], xs[i], second[v]);
-          if constexpr (kSums != Sums::kAroundPivot) continue;
-          Vec<A> off = pivot - xs[i];  // and not x - pivot: x is then read by the subtraction
-          if constexpr (kIsPart) off = off * here[i];
-          first[v] = first[v] - off;
-          second[v] = multiply_add(off, off, second[v]);
+  const auto sum = [&](auto is_short) NORMGRAD_LAMBDA {
+    const std::int64_t rows = m.rows, stride = m.x_stride;
+    const T* begin = static_cast<const T*>(m.x);
+    for (std::int64_t r = 0; r < rows; ++r, begin = row<T>(begin, stride, 1)) {
+      const T* x = begin;
+      const Vec<A> pivot = kSums == Sums::kAroundPivot ? all<A>(pivots[r]) : Vec<A>{};
+      for (int i = kHasFirst ? 0 : 8; i < (kHasSecond ? 16 : 8); ++i) totals[r][i] = 0;
+      std::int64_t left = columns;
+      do {
+        Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
+        const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
+          const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
+          Vec<A> xs[2], here[2];
+          load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
+          constexpr bool kIsPart =
+              kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
+          if constexpr (kIsPart) presence<A, T>(part, here);
+          NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
+            const int v = vectors[i];
+            if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
+            if constexpr (kSums == Sums::kSquares) {
+              second[v] = multiply_add(xs[i], xs[i], second[v]);
+            }
+            if constexpr (kSums != Sums::kAroundPivot) continue;
+            Vec<A> off = pivot - xs[i];  // and not x - pivot: x is then read by the subtraction
+            if constexpr (kIsPart) off = off * here[i];
+            first[v] = first[v] - off;
+            second[v] = multiply_add(off, off, second[v]);
+          }
+        };
+        if (!is_short() && left >= kChain * kStep) {
+          for_chain<A>(add);
+        } else {
+          for_row<A>(left, add);
         }
-      };
-      if (left >= kChain * kStep) {
-        for_chain<A>(add);
-      } else {
-        for_row<A>(left, add);
-      }
-      if constexpr (kHasFirst) fold_lanes(first, totals[r]);
-      if constexpr (kHasSecond) fold_lanes(second, totals[r] + 8);
-      x += kChain * kStep;
-    } while ((left -= kChain * kStep) > 0);
-  }
+        if constexpr (kHasFirst) fold_lanes(first, totals[r]);
+        if constexpr (kHasSecond) fold_lanes(second, totals[r] + 8);
+        x += kChain * kStep;
+        left -= kChain * kStep;
+      } while (!is_short() && left > 0);
+    }
+  };
+  if (columns < kChain * kStep) return sum(std::true_type());
+  sum(std::false_type());
 }
 
 // Around the mean of each row's first columns, so many as `sample` says, rounded to the arithmetic.
