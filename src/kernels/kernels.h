@@ -99,6 +99,14 @@ inline constexpr int kGroup = 16;
 
 // Which two sums a row has, with x_mu = x - mean; exact kernels have x_n in its place.
 enum class Terms { kWg, kWgxAndSquares };  // (w*g, w*g*x_mu), (w*g*x, x*x)
+struct RowSums {
+  double first, second;
+};
+struct GroupSums {
+  double first[kGroup], second[kGroup];
+  RowSums of(std::int64_t r) const { return {first[r], second[r]}; }
+  void set(std::int64_t r, const RowSums& s) { first[r] = s.first, second[r] = s.second; }
+};
 
 // The sums of a row around a pivot near its mean, sum(x - pivot) and sum((x - pivot)^2), or around 0: sum(x^2) alone.
 enum class About { kZero, kMean };
@@ -193,8 +201,8 @@ constexpr std::int64_t lane_of(DataType dtype, std::int64_t column) {
 }
 
 struct Kernels {
-  // Adds each row's sums to its totals: 16 numbers a row, eight lanes of the first sum, eight of the second.
-  void (*row_sums)(Terms, const Rows&, const float* w, const RowMap*, double* totals);
+  // Each row's two sums, of at most kGroup rows.
+  void (*row_sums)(Terms, const Rows&, const float* w, const RowMap*, GroupSums&);
   // out of each row.
   void (*map_rows)(const Rows&, const float* w, const RowMap*);
   // out of each row, and its terms, g*x_n and g, onto the chains of dw and db.
@@ -214,7 +222,7 @@ struct Kernels {
   void (*clear)(double* numbers, std::int64_t count);
   void (*add)(const double* terms, double* sums, std::int64_t count);
   // By planes: makes of maps.maps[0], ..., maps.maps[count - 1] what the next two read; adds each row's sums of g and
-  // g*x_mu to its totals (16 numbers a row, as above); out of each row.
+  // g*x_mu to its totals: 16 numbers a row, eight lanes of the first sum, eight of the second; out of each row.
   void (*prepare_planes)(Form, const ChannelMaps&, std::int64_t count);
   void (*plane_sums)(const Rows&, const ChannelMaps&, double* totals);
   void (*map_planes)(Form, const Rows&, const ChannelMaps&);

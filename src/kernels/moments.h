@@ -1,6 +1,6 @@
 // The first two moments of rows. Their mean is found in two steps, so that nothing cancels: a pivot near it, then the sums
 // around that pivot.
-#include "kernels/target.h"
+#include "kernels/row_totals.h"
 
 namespace normgrad::NORMGRAD_TARGET {
 
@@ -30,62 +30,48 @@ NORMGRAD_INLINE void presence(First part, Vec<A> (&here)[2]) {
 // after a function that is given one, g++ 12 leaves the upper halves of registers dirty, and SSE instructions wait for them.
 enum class Sums { kX, kAroundPivot, kSquares };
 template <class A, class T, Sums kSums>
-void sums_of(const Rows& m, std::int64_t columns, const A* pivots, double (*totals)[kTotals]) {
-  constexpr bool kHasFirst = kSums != Sums::kSquares, kHasSecond = kSums != Sums::kX;
-  const auto sum = [&](auto is_short) NORMGRAD_LAMBDA {
+void sums_of(const Rows& m, std::int64_t columns, const A* pivots, GroupTotals& totals) {
+  with_length(columns, [&](auto is_short) NORMGRAD_LAMBDA {
     const std::int64_t rows = m.rows, stride = m.x_stride;
-    const T* begin = static_cast<const T*>(m.x);
-    for (std::int64_t r = 0; r < rows; ++r, begin = row<T>(begin, stride, 1)) {
-      const T* x = begin;
+    const T* x = static_cast<const T*>(m.x);
+    for (std::int64_t r = 0; r < rows; ++r, x = row<T>(x, stride, 1)) {
       const Vec<A> pivot = kSums == Sums::kAroundPivot ? all<A>(pivots[r]) : Vec<A>{};
-      for (int i = kHasFirst ? 0 : 8; i < (kHasSecond ? 16 : 8); ++i) totals[r][i] = 0;
-      std::int64_t left = columns;
-      do {
-        Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
-        const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
-          const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
-          Vec<A> xs[2], here[2];
-          load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
-          constexpr bool kIsPart =
-              kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
-          if constexpr (kIsPart) presence<A, T>(part, here);
-          NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
-            const int v = vectors[i];
-            if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
-            if constexpr (kSums == Sums::kSquares) {
-              second[v] = multiply_add(xs[i], xs[i], second[v]);
-            }
-            if constexpr (kSums != Sums::kAroundPivot) continue;
-            Vec<A> off = pivot - xs[i];  // and not x - pivot: x is then read by the subtraction
-            if constexpr (kIsPart) off = off * here[i];
-            first[v] = first[v] - off;
-            second[v] = multiply_add(off, off, second[v]);
-          }
-        };
-        if (!is_short() && left >= kChain * kStep) {
-          for_chain<A>(add);
-        } else {
-          for_row<A>(left, add);
-        }
-        if constexpr (kHasFirst) fold_lanes(first, totals[r]);
-        if constexpr (kHasSecond) fold_lanes(second, totals[r] + 8);
-        x += kChain * kStep;
-        left -= kChain * kStep;
-      } while (!is_short() && left > 0);
+      sum_row<A, kSums != Sums::kSquares, kSums != Sums::kX, is_short()>(
+          columns, totals.of[r],
+          [&](auto unit, std::int64_t column, auto part, auto& first, auto& second)
+              NORMGRAD_LAMBDA {
+                const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
+                Vec<A> xs[2], here[2];
+                load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
+                constexpr bool kIsPart =
+                    kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
+                if constexpr (kIsPart) presence<A, T>(part, here);
+                NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
+                  const int v = vectors[i];
+                  if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
+                  if constexpr (kSums == Sums::kSquares) {
+                    second[v] = multiply_add(xs[i], xs[i], second[v]);
+                  }
+                  if constexpr (kSums != Sums::kAroundPivot) continue;
+                  // And not x - pivot: x is then read by the subtraction.
+                  Vec<A> off = pivot - xs[i];
+                  if constexpr (kIsPart) off = off * here[i];
+                  first[v] = first[v] - off;
+                  second[v] = multiply_add(off, off, second[v]);
+                }
+              });
     }
-  };
-  if (columns < kChain * kStep) return sum(std::true_type());
-  sum(std::false_type());
+  });
 }
 
 // Around the mean of each row's first columns, so many as `sample` says, rounded to the arithmetic.
 template <class A, class T>
 void moments_around_sample(const Rows& m, std::int64_t sample, GroupMoments& to) {
-  alignas(64) double totals[kGroup][kTotals];
+  GroupTotals totals;
   A pivots[kGroup];
   sums_of<A, T, Sums::kX>(m, sample, nullptr, totals);
   for (double& pivot : to.pivot) pivot = 0;  // of rows that are not there
-  fold_rows(totals, m.rows, 0, to.pivot);
+  totals.fold(m.rows, 0, to.pivot);
   const double share = 1 / static_cast<double>(sample);
   NORMGRAD_UNROLL for (int r = 0; r < kGroup; r += kDoubles) {
     const Floats rounded = __builtin_convertvector(load_doubles(to.pivot + r) * share, Floats);
@@ -93,8 +79,8 @@ void moments_around_sample(const Rows& m, std::int64_t sample, GroupMoments& to)
     store_doubles(__builtin_convertvector(rounded, Doubles), to.pivot + r);
   }
   sums_of<A, T, Sums::kAroundPivot>(m, m.columns, pivots, totals);
-  fold_rows(totals, m.rows, 0, to.sum);
-  fold_rows(totals, m.rows, 1, to.squares);
+  totals.fold(m.rows, 0, to.sum);
+  totals.fold(m.rows, 1, to.squares);
 }
 template <class A, class T>
 void moments_about_mean(const Rows& m, GroupMoments& moments) {
@@ -116,10 +102,10 @@ void moments_about_mean(const Rows& m, GroupMoments& moments) {
 template <class A, class T>
 void moments(About about, const Rows& m, GroupMoments& moments) {
   if (about == About::kMean) return moments_about_mean<A, T>(m, moments);
-  alignas(64) double totals[kGroup][kTotals];
+  GroupTotals totals;
   sums_of<A, T, Sums::kSquares>(m, m.columns, nullptr, totals);
   for (std::int64_t r = 0; r < m.rows; ++r) moments.pivot[r] = moments.sum[r] = 0;
-  fold_rows(totals, m.rows, 1, moments.squares);
+  totals.fold(m.rows, 1, moments.squares);
 }
 
 }  // namespace normgrad::NORMGRAD_TARGET

@@ -11,7 +11,6 @@ using kernels::ChannelMaps;
 using kernels::ColumnChains;
 using kernels::Form;
 using kernels::kChain;
-using kernels::kGroup;
 using kernels::kTotals;
 using kernels::RowMap;
 using kernels::Rows;
@@ -53,17 +52,6 @@ NORMGRAD_INLINE void store_far(Vec<float> a, Vec<float> b, T* to, Part part, boo
     if (past_cache) return stream_unit(a, b, to);
   }
   store_unit(a, b, to, part);
-}
-
-// The first or second sums of rows from their totals, added as kernels::fold_totals does.
-NORMGRAD_INLINE void fold_rows(const double (*totals)[kTotals], std::int64_t rows, int which,
-                               double* sums) {
-  const double* t = *totals + which * 8;
-  std::int64_t r = 0;
-  for (; r + kDoubles <= rows; r += kDoubles, t += kDoubles * kTotals) {
-    store_doubles(fold_totals_of_rows(t, kTotals), sums + r);
-  }
-  for (; r < rows; ++r, t += kTotals) sums[r] = kernels::fold_totals(t);
 }
 
 // A coefficient, rounded to the arithmetic; a NaN loses its payload (see rounded() in vectors.h).

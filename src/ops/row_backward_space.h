@@ -25,7 +25,7 @@ struct RowBackwardSpace {
   int sum_count;       // dw and db, dw, or none
   float* w;
   double *sums, *chains;        // [block][sum][column]; a chain may use half of its bytes
-  RowSums* partials = nullptr;  // [row of a batch][block of columns]
+  kernels::RowSums* partials = nullptr;  // [row of a batch][block of columns]
   kernels::RowMap* maps = nullptr;
   bool* exact = nullptr;
 };
