@@ -17,6 +17,7 @@ namespace {
 
 using kernels::kChain;
 using kernels::Kernels;
+using kernels::kGroup;
 using kernels::GroupSums;
 using kernels::RowMap;
 using kernels::Rows;
@@ -61,7 +62,8 @@ class RowBackward {
  private:
   std::int64_t rows_together() const {
     if (row_bytes_ > kNearBytes) return kChain;
-    return std::clamp(kNearBytes / 2 / row_bytes_ / 2 * 2, std::int64_t{2}, kChain);
+    const std::int64_t fit = kNearBytes / 2 / row_bytes_;
+    return fit >= kGroup ? kGroup : std::clamp(fit / 2 * 2, std::int64_t{2}, kChain);
   }
 
   Rows rows_at(std::int64_t row, std::int64_t count) const {
@@ -69,9 +71,9 @@ class RowBackward {
   }
 
   // ---- sums along rows, and maps ----
-  // At most a chain of rows, evenly spaced.
+  // At most a group of rows, evenly spaced.
   void begin_maps(std::int64_t row, std::int64_t count, RowMap* maps) const {
-    double means[kChain], statistics[kChain];
+    double means[kGroup], statistics[kGroup];
     arguments_.read_numbers(roles_.mean, row, count, 0, means);
     arguments_.read_numbers(roles_.rstd, row, count, 1, statistics);
     recipe_.begin(means, statistics, count, maps);
@@ -226,12 +228,12 @@ class RowBackward {
     const Columns all{0, split_.columns};
     const std::int64_t end = std::min(split_.rows, (block + 1) * split_.block_rows);
     bool open = false;
-    RowMap maps[kChain];
+    RowMap maps[kGroup];
     GroupSums sums;
-    bool exact[kChain];
+    bool exact[kGroup];
     for (std::int64_t row = block * split_.block_rows, count; row < end; row += count) {
-      const std::int64_t group_end = std::min(end, row / kChain * kChain + kChain);
-      count = arguments_.even_rows(row, std::min(together_, group_end - row));
+      const std::int64_t chains_end = row / kChain * kChain + std::max(together_, kChain);
+      count = arguments_.even_rows(row, std::min(together_, std::min(end, chains_end) - row));
       Rows rows = rows_at(row, count);
       if (fetches_ && row + 2 * count <= end && arguments_.even_rows(row, 2 * count) == 2 * count) {
         // While these are mapped: the next sums then find them near.
@@ -241,9 +243,13 @@ class RowBackward {
       begin_maps(row, count, maps);
       row_sums(kernels_, rows, maps, sums);
       finish_maps(rows, sums, maps, exact);
-      chains.begin = !open;
-      chains.end = row + count == group_end;
-      open = emit(rows, maps, exact, all, chains);
+      for (std::int64_t r = 0, some; r < count; r += some) {
+        const std::int64_t chain_end = std::min(end, (row + r) / kChain * kChain + kChain);
+        some = std::min(count - r, chain_end - (row + r));
+        chains.begin = !open;
+        chains.end = row + r + some == chain_end;
+        open = emit(arguments_.part_of(rows, r, some, all), maps + r, exact + r, all, chains);
+      }
     }
     if (streams_) kernels::stream_fence();
   }
