@@ -96,8 +96,8 @@ void moments(kernels::About about, const Rows& m, kernels::GroupMoments& moments
     const double pivot = centred ? sum_of(m.columns, x) / static_cast<double>(m.columns) : 0;
     const auto off = [&](std::int64_t c) { return x(c) - pivot; };
     const double sum = centred && std::isfinite(pivot) ? sum_of(m.columns, off) : 0;
-    moments.set(
-        r, {pivot, sum, sum_of(m.columns, [&](std::int64_t c) { return off(c) * off(c); })});
+    moments.set(r,
+                {pivot, sum, sum_of(m.columns, [&](std::int64_t c) { return off(c) * off(c); })});
   }
 }
 

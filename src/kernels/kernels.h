@@ -151,8 +151,7 @@ struct GroupScales {
     mean[row] = s.mean, rest[row] = s.rest, r[row] = s.r;
     const auto high = static_cast<float>(s.mean);
     rounded.mean[row] = high;
-    rounded.shift[row] =
-        static_cast<float>(-((s.mean - static_cast<double>(high)) + s.rest) * s.r);
+    rounded.shift[row] = static_cast<float>(-((s.mean - static_cast<double>(high)) + s.rest) * s.r);
     rounded.r[row] = static_cast<float>(s.r);
   }
 };

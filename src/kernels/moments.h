@@ -36,30 +36,30 @@ void sums_of(const Rows& m, std::int64_t columns, const A* pivots, GroupTotals& 
     const T* x = static_cast<const T*>(m.x);
     for (std::int64_t r = 0; r < rows; ++r, x = row<T>(x, stride, 1)) {
       const Vec<A> pivot = kSums == Sums::kAroundPivot ? all<A>(pivots[r]) : Vec<A>{};
-      sum_row<A, kSums != Sums::kSquares, kSums != Sums::kX, is_short()>(
-          columns, totals.of[r],
-          [&](auto unit, std::int64_t column, auto part, auto& first, auto& second)
-              NORMGRAD_LAMBDA {
-                const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
-                Vec<A> xs[2], here[2];
-                load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
-                constexpr bool kIsPart =
-                    kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
-                if constexpr (kIsPart) presence<A, T>(part, here);
-                NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
-                  const int v = vectors[i];
-                  if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
-                  if constexpr (kSums == Sums::kSquares) {
-                    second[v] = multiply_add(xs[i], xs[i], second[v]);
-                  }
-                  if constexpr (kSums != Sums::kAroundPivot) continue;
-                  // And not x - pivot: x is then read by the subtraction.
-                  Vec<A> off = pivot - xs[i];
-                  if constexpr (kIsPart) off = off * here[i];
-                  first[v] = first[v] - off;
-                  second[v] = multiply_add(off, off, second[v]);
-                }
-              });
+      const auto add = [&](auto unit, std::int64_t column, auto part, auto& first,
+                           auto& second) NORMGRAD_LAMBDA {
+        const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
+        Vec<A> xs[2], here[2];
+        load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
+        constexpr bool kIsPart =
+            kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
+        if constexpr (kIsPart) presence<A, T>(part, here);
+        NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
+          const int v = vectors[i];
+          if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
+          if constexpr (kSums == Sums::kSquares) {
+            second[v] = multiply_add(xs[i], xs[i], second[v]);
+          }
+          if constexpr (kSums != Sums::kAroundPivot) continue;
+          // And not x - pivot: x is then read by the subtraction.
+          Vec<A> off = pivot - xs[i];
+          if constexpr (kIsPart) off = off * here[i];
+          first[v] = first[v] - off;
+          second[v] = multiply_add(off, off, second[v]);
+        }
+      };
+      sum_row<A, kSums != Sums::kSquares, kSums != Sums::kX, is_short()>(columns, totals.of[r],
+                                                                         add);
     }
   });
 }

@@ -24,7 +24,7 @@ struct alignas(64) GroupTotals {
   }
 };
 
-// Calls body with whether rows are one chain: without a loop of chains short rows take a tenth less.
+// Calls body with whether rows are one chain: they go without the loop of chains.
 template <class Body>
 NORMGRAD_INLINE void with_length(std::int64_t columns, Body&& body) {
   if (columns < kChain * kStep) return body(std::true_type());
@@ -37,9 +37,8 @@ NORMGRAD_INLINE void sum_row(std::int64_t columns, double* totals, Add&& add) {
   std::int64_t begin = 0;
   do {
     Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
-    const auto add_unit = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
-      add(unit, begin + column, part, first, second);
-    };
+    const auto add_unit = [&](auto unit, std::int64_t column, auto part)
+                              NORMGRAD_LAMBDA { add(unit, begin + column, part, first, second); };
     if (!kIsShort && columns - begin >= kChain * kStep) {
       for_chain<A>(add_unit);
     } else {

@@ -15,10 +15,10 @@
 namespace normgrad {
 namespace {
 
+using kernels::GroupSums;
 using kernels::kChain;
 using kernels::Kernels;
 using kernels::kGroup;
-using kernels::GroupSums;
 using kernels::RowMap;
 using kernels::Rows;
 using kernels::RowSums;

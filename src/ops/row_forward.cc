@@ -170,7 +170,7 @@ class RowForward {
 
   void run_rows(std::int64_t begin, std::int64_t end) const {
     const std::int64_t fit = std::max<std::int64_t>(kNearBytes / 2 / arguments_.row_bytes(), 1);
-    const std::int64_t together = fit >= kGroup ? kGroup : fit >= 16 ? 16 : fit >= 8 ? 8 : fit >= 4 ? 4 : fit;
+    const std::int64_t together = fit >= kGroup ? kGroup : fit >= 8 ? 8 : fit >= 4 ? 4 : fit;
     const bool fetches = arguments_.row_bytes() >= kFarRowBytes && kernels::is_far_away(bytes_) &&
                          4 * arguments_.row_bytes() <= kernels::second_level_cache_bytes();
     for (std::int64_t row = begin, count; row < end; row += count) {
