@@ -37,9 +37,9 @@ double mapped(double g, double x_n, const RowMap& map) {
   return map.scale * ((g - map.c1) - x_n * map.c2);
 }
 
-// Element c belongs to lane c mod 8. w null: 1.
+// Added to 16 numbers a row: element c belongs to lane c mod 8. w null: 1.
 template <class T>
-void row_sums(Terms terms, const Rows& m, const float* w, const RowMap* map, double* totals) {
+void row_totals(Terms terms, const Rows& m, const float* w, const RowMap* map, double* totals) {
   for (std::int64_t r = 0; r < m.rows; ++r, totals += kernels::kTotals) {
     for (std::int64_t c = 0; c < m.columns; ++c) {
       const double dy = element<T>(m.g, m.g_stride, r, c), x = element<T>(m.x, m.x_stride, r, c);
@@ -53,6 +53,18 @@ void row_sums(Terms terms, const Rows& m, const float* w, const RowMap* map, dou
         *second += g * normalized(x, map[r]);
       }
     }
+  }
+}
+
+template <class T>
+void row_sums(Terms terms, const Rows& m, const float* w, const RowMap* map,
+              kernels::GroupSums& sums) {
+  double totals[kernels::kGroup * kernels::kTotals] = {};
+  row_totals<T>(terms, m, w, map, totals);
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    const double* of_row = totals + r * kernels::kTotals;
+    sums.first[r] = kernels::fold_totals(of_row);
+    sums.second[r] = kernels::fold_totals(of_row + 8);
   }
 }
 
@@ -77,24 +89,27 @@ double sum_of(std::int64_t columns, Term&& term) {
 }
 // An infinite pivot is the mean.
 template <class T>
-void moments(kernels::About about, const Rows& m, kernels::Moments* moments) {
+void moments(kernels::About about, const Rows& m, kernels::GroupMoments& moments) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
     const auto x = [&](std::int64_t c) { return element<T>(m.x, m.x_stride, r, c); };
     const bool centred = about == kernels::About::kMean;
     const double pivot = centred ? sum_of(m.columns, x) / static_cast<double>(m.columns) : 0;
     const auto off = [&](std::int64_t c) { return x(c) - pivot; };
     const double sum = centred && std::isfinite(pivot) ? sum_of(m.columns, off) : 0;
-    moments[r] = {pivot, sum, sum_of(m.columns, [&](std::int64_t c) { return off(c) * off(c); })};
+    moments.set(r,
+                {pivot, sum, sum_of(m.columns, [&](std::int64_t c) { return off(c) * off(c); })});
   }
 }
 
 template <class T>
-void normalize(const Rows& m, const float* w, const float* b, const kernels::RowScale* scales) {
+void normalize(const Rows& m, const float* w, const float* b, const kernels::GroupScales& scales,
+               std::int64_t first) {
   for (std::int64_t r = 0; r < m.rows; ++r) {
-    const kernels::RowScale& k = scales[r];
+    const double mean = scales.mean[first + r], rest = scales.rest[first + r];
+    const double scale = scales.r[first + r];
     for (std::int64_t c = 0; c < m.columns; ++c) {
       const double x = element<T>(m.x, m.x_stride, r, c), weight = w[lane_of<T>(c)];
-      const double x_n = (b == nullptr ? x : (x - k.mean) - k.rest) * k.r;
+      const double x_n = (b == nullptr ? x : (x - mean) - rest) * scale;
       put<T>(m, r, c, b == nullptr ? x_n * weight : x_n * weight + double{b[lane_of<T>(c)]});
     }
   }
@@ -165,7 +180,7 @@ void prepare_columns(Form, ChannelMaps&, std::int64_t, std::int64_t) {}
 
 template <class T>
 void plane_sums(const Rows& m, const ChannelMaps& maps, double* totals) {
-  row_sums<T>(Terms::kWg, m, nullptr, maps.maps + maps.first, totals);
+  row_totals<T>(Terms::kWg, m, nullptr, maps.maps + maps.first, totals);
 }
 template <class T>
 double channel_out(Form form, const Rows& m, std::int64_t r, std::int64_t c, const RowMap& map) {

@@ -93,13 +93,32 @@ struct ChannelMaps {
 };
 inline constexpr int kChannelMapRows = 5;
 
+// Rows that are in work together. Their numbers lie number by number and not row by row: what is scalar in a row is then
+// done for several rows in one instruction.
+inline constexpr int kGroup = 16;
+
 // Which two sums a row has, with x_mu = x - mean; exact kernels have x_n in its place.
 enum class Terms { kWg, kWgxAndSquares };  // (w*g, w*g*x_mu), (w*g*x, x*x)
+struct RowSums {
+  double first, second;
+};
+struct GroupSums {
+  double first[kGroup], second[kGroup];
+  RowSums of(std::int64_t r) const { return {first[r], second[r]}; }
+  void set(std::int64_t r, const RowSums& s) { first[r] = s.first, second[r] = s.second; }
+};
 
 // The sums of a row around a pivot near its mean, sum(x - pivot) and sum((x - pivot)^2), or around 0: sum(x^2) alone.
 enum class About { kZero, kMean };
 struct Moments {
   double pivot, sum, squares;
+};
+struct GroupMoments {
+  double pivot[kGroup], sum[kGroup], squares[kGroup];
+  Moments of(std::int64_t r) const { return {pivot[r], sum[r], squares[r]}; }
+  void set(std::int64_t r, const Moments& m) {
+    pivot[r] = m.pivot, sum[r] = m.sum, squares[r] = m.squares;
+  }
 };
 // At most so many columns have one pivot: they lie in the nearest cache.
 inline constexpr std::int64_t kMomentColumns = 4096;
@@ -119,15 +138,21 @@ inline __attribute__((always_inline)) bool is_far(const Moments& m, double n, do
 // What is constant along a row of  out = x_n*w + b  with  x_n = (x - mean)*r;  mean + rest has more digits than one number.
 struct RowScale {
   double mean, rest, r;
+};
+struct GroupScales {
+  double mean[kGroup], rest[kGroup], r[kGroup];
 
   // Fast kernels compute x_n = (x - mean)*r + shift with the mean in f32, and in shift what that leaves of it.
-  struct Rounded {
-    float mean, shift, r;
+  struct {
+    float mean[kGroup], shift[kGroup], r[kGroup];
   } rounded;
-  void round() {
-    rounded.mean = static_cast<float>(mean);
-    rounded.shift = static_cast<float>(-((mean - static_cast<double>(rounded.mean)) + rest) * r);
-    rounded.r = static_cast<float>(r);
+  RowScale of(std::int64_t row) const { return {mean[row], rest[row], r[row]}; }
+  void set(std::int64_t row, const RowScale& s) {
+    mean[row] = s.mean, rest[row] = s.rest, r[row] = s.r;
+    const auto high = static_cast<float>(s.mean);
+    rounded.mean[row] = high;
+    rounded.shift[row] = static_cast<float>(-((s.mean - static_cast<double>(high)) + s.rest) * s.r);
+    rounded.r[row] = static_cast<float>(s.r);
   }
 };
 
@@ -137,10 +162,13 @@ enum class Form { kG, kGX, kX };
 // Eight f64 lanes for each of a row's two sums.
 inline constexpr int kTotals = 16;
 // The eight lanes of a sum as one number.
-inline __attribute__((always_inline)) double fold_totals(const double* t) {
+inline __attribute__((always_inline)) TwoDoubles fold_to_two(const double* t) {
   typedef double Unaligned __attribute__((vector_size(16), aligned(8)));
   const auto two = [t](int i) -> TwoDoubles { return *reinterpret_cast<const Unaligned*>(t + i); };
-  const TwoDoubles sums = (two(0) + two(4)) + (two(2) + two(6));
+  return (two(0) + two(4)) + (two(2) + two(6));
+}
+inline __attribute__((always_inline)) double fold_totals(const double* t) {
+  const TwoDoubles sums = fold_to_two(t);
   return sums[0] + sums[1];
 }
 // Columns are cut into steps of 32. Rows of numbers per column are padded to whole steps.
@@ -174,16 +202,17 @@ constexpr std::int64_t lane_of(DataType dtype, std::int64_t column) {
 }
 
 struct Kernels {
-  // Adds each row's sums to its totals: 16 numbers a row, eight lanes of the first sum, eight of the second.
-  void (*row_sums)(Terms, const Rows&, const float* w, const RowMap*, double* totals);
+  // Each row's two sums, of at most kGroup rows.
+  void (*row_sums)(Terms, const Rows&, const float* w, const RowMap*, GroupSums&);
   // out of each row.
   void (*map_rows)(const Rows&, const float* w, const RowMap*);
   // out of each row, and its terms, g*x_n and g, onto the chains of dw and db.
   void (*row_gradients)(const Rows&, const float* w, const RowMap*, const ColumnChains&);
-  // The moments of each row, of at most kMomentColumns.
-  void (*moments)(About, const Rows&, Moments*);
-  // out of each row. b null: nothing is centred, and 0.
-  void (*normalize)(const Rows&, const float* w, const float* b, const RowScale*);
+  // The moments of each of at most kGroup rows, of at most kMomentColumns.
+  void (*moments)(About, const Rows&, GroupMoments&);
+  // out of each row, the first with the scale `first`. b null: nothing is centred, and 0.
+  void (*normalize)(const Rows&, const float* w, const float* b, const GroupScales&,
+                    std::int64_t first);
   // `columns` neighbouring numbers, of the elements' type or f32, into lanes; what fills the last step is 0.
   void (*load_numbers)(const void* from, bool is_f32, std::int64_t columns, float* lanes);
   // And sums of lanes out, each rounded once.
@@ -194,7 +223,7 @@ struct Kernels {
   void (*clear)(double* numbers, std::int64_t count);
   void (*add)(const double* terms, double* sums, std::int64_t count);
   // By planes: makes of maps.maps[0], ..., maps.maps[count - 1] what the next two read; adds each row's sums of g and
-  // g*x_mu to its totals (16 numbers a row, as above); out of each row.
+  // g*x_mu to its totals: 16 numbers a row, eight lanes of the first sum, eight of the second; out of each row.
   void (*prepare_planes)(Form, const ChannelMaps&, std::int64_t count);
   void (*plane_sums)(const Rows&, const ChannelMaps&, double* totals);
   void (*map_planes)(Form, const Rows&, const ChannelMaps&);

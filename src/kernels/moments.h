@@ -1,11 +1,11 @@
 // The first two moments of rows. Their mean is found in two steps, so that nothing cancels: a pivot near it, then the sums
 // around that pivot.
-#include "kernels/target.h"
+#include "kernels/row_totals.h"
 
 namespace normgrad::NORMGRAD_TARGET {
 
 using kernels::About;
-using kernels::Moments;
+using kernels::GroupMoments;
 
 // 1 where a unit has an element, 0 where it has none.
 template <class T>
@@ -26,83 +26,86 @@ NORMGRAD_INLINE void presence(First part, Vec<A> (&here)[2]) {
   load_unit(kOnes<T>.one, part, here[0], here[1]);
 }
 
-// A row's two sums: of x, of x - pivot and its square, or of the square of x.
-struct BothSums {
-  double first, second;
-};
+// Each row's two sums, in eight f64 lanes each: of x, of x - pivot and its square, or of the square of x. Takes no vectors:
+// after a function that is given one, g++ 12 leaves the upper halves of registers dirty, and SSE instructions wait for them.
 enum class Sums { kX, kAroundPivot, kSquares };
 template <class A, class T, Sums kSums>
-BothSums sums_of(const T* x, std::int64_t columns, Vec<A> pivot) {
-  double totals[kTotals] = {};
-  for (std::int64_t left = columns; left > 0; left -= kChain * kStep) {
-    Vec<A> first[kVectors<A>] = {}, second[kVectors<A>] = {};
-    const auto add = [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
-      const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
-      Vec<A> xs[2], here[2];
-      load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
-      constexpr bool kIsPart = kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
-      if constexpr (kIsPart) presence<A, T>(part, here);
-      NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
-        const int v = vectors[i];
-        if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
-        if constexpr (kSums == Sums::kSquares) second[v] = multiply_add(xs[i], xs[i], second[v]);
-        if constexpr (kSums != Sums::kAroundPivot) continue;
-        Vec<A> off = pivot - xs[i];  // and not x - pivot: x is then read by the subtraction
-        if constexpr (kIsPart) off = off * here[i];
-        first[v] = first[v] - off;
-        second[v] = multiply_add(off, off, second[v]);
-      }
-    };
-    if (left >= kChain * kStep) {
-      for_chain<A>(add);
-    } else {
-      for_row<A>(left, add);
+void sums_of(const Rows& m, std::int64_t columns, const A* pivots, GroupTotals& totals) {
+  with_length(columns, [&](auto is_short) NORMGRAD_LAMBDA {
+    const std::int64_t rows = m.rows, stride = m.x_stride;
+    const T* x = static_cast<const T*>(m.x);
+    for (std::int64_t r = 0; r < rows; ++r, x = row<T>(x, stride, 1)) {
+      const Vec<A> pivot = kSums == Sums::kAroundPivot ? all<A>(pivots[r]) : Vec<A>{};
+      const auto add = [&](auto unit, std::int64_t column, auto part, auto& first,
+                           auto& second) NORMGRAD_LAMBDA {
+        const int vectors[2] = {first_vector<A, T>(unit), second_vector<A, T>(unit)};
+        Vec<A> xs[2], here[2];
+        load_unit(x + column + unit * kUnit<A>, part, xs[0], xs[1]);
+        constexpr bool kIsPart =
+            kSums == Sums::kAroundPivot && std::is_same_v<decltype(part), First>;
+        if constexpr (kIsPart) presence<A, T>(part, here);
+        NORMGRAD_UNROLL for (int i = 0; i < 2; ++i) {
+          const int v = vectors[i];
+          if constexpr (kSums == Sums::kX) first[v] = first[v] + xs[i];
+          if constexpr (kSums == Sums::kSquares) {
+            second[v] = multiply_add(xs[i], xs[i], second[v]);
+          }
+          if constexpr (kSums != Sums::kAroundPivot) continue;
+          // And not x - pivot: x is then read by the subtraction.
+          Vec<A> off = pivot - xs[i];
+          if constexpr (kIsPart) off = off * here[i];
+          first[v] = first[v] - off;
+          second[v] = multiply_add(off, off, second[v]);
+        }
+      };
+      sum_row<A, kSums != Sums::kSquares, kSums != Sums::kX, is_short()>(columns, totals.of[r],
+                                                                         add);
     }
-    if constexpr (kSums != Sums::kSquares) fold_lanes(first, totals);
-    if constexpr (kSums != Sums::kX) fold_lanes(second, totals + 8);
-    x += kChain * kStep;
+  });
+}
+
+// Around the mean of each row's first columns, so many as `sample` says, rounded to the arithmetic.
+template <class A, class T>
+void moments_around_sample(const Rows& m, std::int64_t sample, GroupMoments& to) {
+  GroupTotals totals;
+  A pivots[kGroup];
+  sums_of<A, T, Sums::kX>(m, sample, nullptr, totals);
+  for (double& pivot : to.pivot) pivot = 0;  // of rows that are not there
+  totals.fold(m.rows, 0, to.pivot);
+  const double share = 1 / static_cast<double>(sample);
+  NORMGRAD_UNROLL for (int r = 0; r < kGroup; r += kDoubles) {
+    const Floats rounded = __builtin_convertvector(load_doubles(to.pivot + r) * share, Floats);
+    __builtin_memcpy(pivots + r, &rounded, sizeof(rounded));
+    store_doubles(__builtin_convertvector(rounded, Doubles), to.pivot + r);
   }
-  return {kernels::fold_totals(totals), kernels::fold_totals(totals + 8)};
-}
-
-template <class A, class T>
-NORMGRAD_INLINE A pivot_of(const T* x, std::int64_t columns, double share) {
-  return plain_number<A>(sums_of<A, T, Sums::kX>(x, columns, Vec<A>{}).first * share);
+  sums_of<A, T, Sums::kAroundPivot>(m, m.columns, pivots, totals);
+  totals.fold(m.rows, 0, to.sum);
+  totals.fold(m.rows, 1, to.squares);
 }
 template <class A, class T>
-NORMGRAD_INLINE void set_moments(A pivot, const T* x, std::int64_t columns, Moments& to) {
-  const BothSums sums = sums_of<A, T, Sums::kAroundPivot>(x, columns, all<A>(pivot));
-  to.pivot = static_cast<double>(pivot);
-  to.sum = sums.first;
-  to.squares = sums.second;
-}
-
-template <class A, class T>
-void moments_about_mean(const Rows& m, Moments* moments) {
+void moments_about_mean(const Rows& m, GroupMoments& moments) {
   const std::int64_t sample = kernels::sample_of(m.columns);
   const auto n = static_cast<double>(m.columns), size = static_cast<double>(sample);
-  const double share = 1 / n, share_of_sample = 1 / size;
-  // All rows' pivots first: none waits for another's.
+  moments_around_sample<A, T>(m, sample, moments);
+  if (sample == m.columns) return;
   for (std::int64_t r = 0; r < m.rows; ++r) {
-    moments[r].pivot =
-        static_cast<double>(pivot_of<A>(row<T>(m.x, m.x_stride, r), sample, share_of_sample));
-  }
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    const T* x = row<T>(m.x, m.x_stride, r);
-    set_moments(static_cast<A>(moments[r].pivot), x, m.columns, moments[r]);
-    if (!kernels::is_far(moments[r], n, size) || sample == m.columns) continue;
-    set_moments(pivot_of<A>(x, m.columns, share), x, m.columns, moments[r]);
+    if (!kernels::is_far(moments.of(r), n, size)) continue;
+    Rows one = m;
+    one.x = row<T>(m.x, m.x_stride, r);
+    one.rows = 1;
+    GroupMoments again;
+    moments_around_sample<A, T>(one, m.columns, again);
+    moments.set(r, again.of(0));
   }
 }
 
 template <class A, class T>
-void moments(About about, const Rows& m, Moments* moments) {
+void moments(About about, const Rows& m, GroupMoments& moments) {
   if (about == About::kMean) return moments_about_mean<A, T>(m, moments);
-  for (std::int64_t r = 0; r < m.rows; ++r) {
-    const T* x = row<T>(m.x, m.x_stride, r);
-    moments[r].pivot = moments[r].sum = 0;
-    moments[r].squares = sums_of<A, T, Sums::kSquares>(x, m.columns, Vec<A>{}).second;
-  }
+  GroupTotals totals;
+  sums_of<A, T, Sums::kSquares>(m, m.columns, nullptr, totals);
+  for (std::int64_t r = 0; r < m.rows; ++r) moments.pivot[r] = moments.sum[r] = 0;
+  totals.fold(m.rows, 1, moments.squares);
 }
 
 }  // namespace normgrad::NORMGRAD_TARGET

@@ -3,16 +3,17 @@
 
 namespace normgrad::NORMGRAD_TARGET {
 
-using kernels::RowScale;
+using kernels::GroupScales;
 
 template <class A, class T, bool kCentred, bool kFar>
-void normalize_rows(const Rows& m, const float* w, const float* b, const RowScale* scales) {
+void normalize_rows(const Rows& m, const float* w, const float* b, const GroupScales& scales,
+                    std::int64_t first) {
   for (std::int64_t i = 0; i < m.rows; ++i) {
     const T* x = row<T>(m.x, m.x_stride, i);
     T* out = row<T>(m.out, m.out_stride, i);
-    const RowScale::Rounded& k = scales[i].rounded;
-    const Vec<A> mean = all<A>(k.mean), shift = all<A>(k.shift);
-    const Vec<A> r = all<A>(kCentred ? -k.r : k.r);
+    const auto& k = scales.rounded;
+    const Vec<A> mean = all<A>(k.mean[first + i]), shift = all<A>(k.shift[first + i]);
+    const Vec<A> r = all<A>(kCentred ? -k.r[first + i] : k.r[first + i]);
     for_row<A>(m.columns, [&](auto unit, std::int64_t column, auto part) NORMGRAD_LAMBDA {
       const std::int64_t at = column + unit * kUnit<A>;
       Vec<A> xs[2];
@@ -38,12 +39,13 @@ void normalize_rows(const Rows& m, const float* w, const float* b, const RowScal
 }
 
 template <class A, class T>
-void normalize(const Rows& m, const float* w, const float* b, const RowScale* scales) {
+void normalize(const Rows& m, const float* w, const float* b, const GroupScales& scales,
+               std::int64_t first) {
   const bool far = m.x_ahead != 0 || m.past_cache;
-  if (b != nullptr && far) return normalize_rows<A, T, true, true>(m, w, b, scales);
-  if (b != nullptr) return normalize_rows<A, T, true, false>(m, w, b, scales);
-  if (far) return normalize_rows<A, T, false, true>(m, w, b, scales);
-  normalize_rows<A, T, false, false>(m, w, b, scales);
+  if (b != nullptr && far) return normalize_rows<A, T, true, true>(m, w, b, scales, first);
+  if (b != nullptr) return normalize_rows<A, T, true, false>(m, w, b, scales, first);
+  if (far) return normalize_rows<A, T, false, true>(m, w, b, scales, first);
+  normalize_rows<A, T, false, false>(m, w, b, scales, first);
 }
 
 }  // namespace normgrad::NORMGRAD_TARGET

@@ -6,13 +6,6 @@
 
 namespace normgrad::NORMGRAD_TARGET {
 
-// Of f64 a vector has half as many.
-typedef double Doubles __attribute__((vector_size(sizeof(Vec<float>))));
-typedef std::int64_t LongWords __attribute__((vector_size(sizeof(Doubles))));
-typedef float Floats __attribute__((vector_size(sizeof(Doubles) / 2)));
-typedef std::int32_t Words __attribute__((vector_size(sizeof(Doubles) / 2)));
-inline constexpr int kDoubles = kWidth<float> / 2;
-
 // Between the order of columns and that of lanes, a step of f32: groups of four stay together.
 template <class T>
 NORMGRAD_INLINE void columns_to_lanes(const float* columns, float* lanes) {
@@ -55,15 +48,6 @@ void load_numbers(const void* from, bool is_f32, std::int64_t columns, float* la
     store<float>(numbers[0], lanes + column + first_vector<float, T>(unit) * kWidth<float>);
     store<float>(numbers[1], lanes + column + second_vector<float, T>(unit) * kWidth<float>);
   });
-}
-
-NORMGRAD_INLINE Doubles load_doubles(const double* from) {
-  Doubles v;
-  std::memcpy(&v, from, sizeof(v));
-  return v;
-}
-NORMGRAD_INLINE void store_doubles(const Doubles& v, double* to) {
-  __builtin_memcpy(to, &v, sizeof(v));
 }
 
 // As kernels::round_to_odd; a NaN loses its payload (see rounded() in vectors.h).

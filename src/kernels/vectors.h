@@ -89,6 +89,22 @@ NORMGRAD_INLINE void store(const Vec<A>& v, A* to) {
   __builtin_memcpy(to, &v, sizeof(v));
 }
 
+// Of f64 a vector has half as many.
+typedef double Doubles __attribute__((vector_size(sizeof(Vec<float>))));
+typedef std::int64_t LongWords __attribute__((vector_size(sizeof(Doubles))));
+typedef float Floats __attribute__((vector_size(sizeof(Doubles) / 2)));
+typedef std::int32_t Words __attribute__((vector_size(sizeof(Doubles) / 2)));
+inline constexpr int kDoubles = kWidth<float> / 2;
+
+NORMGRAD_INLINE Doubles load_doubles(const double* from) {
+  Doubles v;
+  std::memcpy(&v, from, sizeof(v));
+  return v;
+}
+NORMGRAD_INLINE void store_doubles(const Doubles& v, double* to) {
+  __builtin_memcpy(to, &v, sizeof(v));
+}
+
 // The two vectors of a unit within its step: neighbours, or as kernels::lane_of() has it.
 template <class A, class T>
 inline constexpr bool kSplitsLanes = std::is_same_v<T, BFloat>&& std::is_same_v<A, float>;
@@ -209,6 +225,19 @@ NORMGRAD_INLINE void fold_lanes(const __m512 (&v)[2], double* to) {
   const __m256 eight = _mm512_castps512_ps256(sum) + _mm512_extractf32x8_ps(sum, 1);
   _mm512_storeu_pd(to, _mm512_loadu_pd(to) + _mm512_cvtps_pd(eight));
 }
+// What kernels::fold_totals makes of eight rows' totals, which are so many numbers apart.
+NORMGRAD_INLINE Doubles fold_totals_of_rows(const double* t, int apart) {
+  const auto fold_to_four = [=](int a, int b) NORMGRAD_LAMBDA {
+    const __m512d u = _mm512_loadu_pd(t + a * apart), v = _mm512_loadu_pd(t + b * apart);
+    return _mm512_shuffle_f64x2(u, v, 0x44) + _mm512_shuffle_f64x2(u, v, 0xEE);
+  };
+  const auto fold_to_two = [=](int a, int b) NORMGRAD_LAMBDA {
+    const __m512d u = fold_to_four(a, a + 2), v = fold_to_four(b, b + 2);
+    return _mm512_shuffle_f64x2(u, v, 0x88) + _mm512_shuffle_f64x2(u, v, 0xDD);
+  };
+  const __m512d even = fold_to_two(0, 4), odd = fold_to_two(1, 5);
+  return _mm512_unpacklo_pd(even, odd) + _mm512_unpackhi_pd(even, odd);
+}
 NORMGRAD_INLINE void add_widened(__m512 v, double* to) {
   _mm512_storeu_pd(to, _mm512_loadu_pd(to) + _mm512_cvtps_pd(_mm512_castps512_ps256(v)));
   _mm512_storeu_pd(to + 8, _mm512_loadu_pd(to + 8) + _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)));
@@ -307,6 +336,16 @@ NORMGRAD_INLINE void store_unit(__m256 a, __m256 b, BFloat* to, Part part) {
   put_words(_mm256_packus_epi32(rounded(a), rounded(b)), to, part);
 }
 
+// What kernels::fold_totals makes of four rows' totals, which are so many numbers apart.
+NORMGRAD_INLINE Doubles fold_totals_of_rows(const double* t, int apart) {
+  const auto fold_to_two = [=](int a, int b) NORMGRAD_LAMBDA {
+    const __m256d u = load_doubles(t + a * apart) + load_doubles(t + a * apart + 4);
+    const __m256d v = load_doubles(t + b * apart) + load_doubles(t + b * apart + 4);
+    return _mm256_permute2f128_pd(u, v, 0x20) + _mm256_permute2f128_pd(u, v, 0x31);
+  };
+  const __m256d even = fold_to_two(0, 2), odd = fold_to_two(1, 3);
+  return _mm256_unpacklo_pd(even, odd) + _mm256_unpackhi_pd(even, odd);
+}
 NORMGRAD_INLINE void add_widened(__m256 v, double* to) {
   _mm256_storeu_pd(to, _mm256_loadu_pd(to) + _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
   _mm256_storeu_pd(to + 4, _mm256_loadu_pd(to + 4) + _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
@@ -412,6 +451,11 @@ NORMGRAD_INLINE void store_unit(Vec<float> a, Vec<float> b, T* to, Whole) {
   } else {
     put_four(narrowed(a, T()), to), put_four(narrowed(b, T()), to + 4);
   }
+}
+// What kernels::fold_totals makes of two rows' totals, which are so many numbers apart.
+NORMGRAD_INLINE Doubles fold_totals_of_rows(const double* t, int apart) {
+  const Doubles a = kernels::fold_to_two(t), b = kernels::fold_to_two(t + apart);
+  return __builtin_shufflevector(a, b, 0, 2) + __builtin_shufflevector(a, b, 1, 3);
 }
 NORMGRAD_INLINE void add_widened(Vec<float> v, double* to) {
   for (int j = 0; j < 4; ++j) to[j] += static_cast<double>(v[j]);

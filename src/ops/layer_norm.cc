@@ -31,11 +31,10 @@ constexpr RowForwardRoles kForwardRoles{};
 // With d = sum(x - pivot)/n, however near the pivot is:
 //   mean = pivot + d,   var = sum((x - pivot)^2)/n - d^2
 // It is so near that the difference loses nothing (kernels::is_far). Where it is 0, rounding may leave less; a NaN stays.
-void normalize(const kernels::Moments& m, double share, double eps, kernels::RowScale& scale) {
+kernels::RowScale normalize(const kernels::Moments& m, double share, double eps) {
   const double d = m.sum * share, var = m.squares * share - d * d;
-  scale.mean = m.pivot + d;
-  scale.rest = (m.pivot - scale.mean) + d;
-  scale.r = rstd_of(var < 0 ? 0 : var, eps);
+  const double mean = m.pivot + d;
+  return {mean, (m.pivot - mean) + d, rstd_of(var < 0 ? 0 : var, eps)};
 }
 constexpr RowForwardRecipe kForward = row_forward_recipe<kernels::About::kMean, normalize>;
 

@@ -27,9 +27,8 @@ constexpr Rule kForwardRules[] = {
 
 constexpr RowForwardRoles kForwardRoles{.mean = kAbsent, .b = kAbsent};
 
-void normalize(const kernels::Moments& m, double share, double eps, kernels::RowScale& scale) {
-  scale.mean = scale.rest = 0;
-  scale.r = rstd_of(m.squares * share, eps);
+kernels::RowScale normalize(const kernels::Moments& m, double share, double eps) {
+  return {.mean = 0, .rest = 0, .r = rstd_of(m.squares * share, eps)};
 }
 constexpr RowForwardRecipe kForward = row_forward_recipe<kernels::About::kZero, normalize>;
 

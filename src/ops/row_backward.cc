@@ -15,11 +15,13 @@
 namespace normgrad {
 namespace {
 
+using kernels::GroupSums;
 using kernels::kChain;
 using kernels::Kernels;
-using kernels::kTotals;
+using kernels::kGroup;
 using kernels::RowMap;
 using kernels::Rows;
+using kernels::RowSums;
 using kernels::Terms;
 
 class RowBackward {
@@ -60,7 +62,8 @@ class RowBackward {
  private:
   std::int64_t rows_together() const {
     if (row_bytes_ > kNearBytes) return kChain;
-    return std::clamp(kNearBytes / 2 / row_bytes_ / 2 * 2, std::int64_t{2}, kChain);
+    const std::int64_t fit = kNearBytes / 2 / row_bytes_;
+    return fit >= kGroup ? kGroup : std::clamp(fit / 2 * 2, std::int64_t{2}, kChain);
   }
 
   Rows rows_at(std::int64_t row, std::int64_t count) const {
@@ -68,40 +71,39 @@ class RowBackward {
   }
 
   // ---- sums along rows, and maps ----
-  // At most a chain of rows, evenly spaced.
+  // At most a group of rows, evenly spaced.
   void begin_maps(std::int64_t row, std::int64_t count, RowMap* maps) const {
-    double means[kChain], statistics[kChain];
+    double means[kGroup], statistics[kGroup];
     arguments_.read_numbers(roles_.mean, row, count, 0, means);
     arguments_.read_numbers(roles_.rstd, row, count, 1, statistics);
     recipe_.begin(means, statistics, count, maps);
   }
   // Of one block of columns.
   void block_sums(const Kernels& k, const Rows& rows, std::int64_t block, const RowMap* maps,
-                  RowSums* sums) const {
+                  GroupSums& sums) const {
     const Columns columns{block * kRowBlockColumns,
                           std::min(split_.columns, (block + 1) * kRowBlockColumns)};
-    double totals[kChain * kTotals];
-    std::fill_n(totals, rows.rows * kTotals, 0.0);
     k.row_sums(recipe_.terms, arguments_.part_of(rows, 0, rows.rows, columns),
-               space_.w + columns.begin, maps, totals);
-    for (std::int64_t r = 0; r < rows.rows; ++r) {
-      const double* of_row = totals + r * kTotals;
-      sums[r] = {kernels::fold_totals(of_row), kernels::fold_totals(of_row + kTotals / 2)};
-    }
+               space_.w + columns.begin, maps, sums);
   }
-  void row_sums(const Kernels& k, const Rows& rows, const RowMap* maps, RowSums* sums) const {
+  RowSums block_sums_of_one(const Kernels& k, const Rows& row, std::int64_t block,
+                            const RowMap* map) const {
+    GroupSums one;
+    block_sums(k, row, block, map, one);
+    return one.of(0);
+  }
+  void row_sums(const Kernels& k, const Rows& rows, const RowMap* maps, GroupSums& sums) const {
     const std::int64_t blocks = ceil_div(split_.columns, kRowBlockColumns);
     if (blocks == 1) return block_sums(k, rows, 0, maps, sums);
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       const Rows row = arguments_.one_of(rows, r);
       kernels::Pairwise<2> total;
       for (std::int64_t b = 0; b < blocks; ++b) {
-        RowSums part;
-        block_sums(k, row, b, maps + r, &part);
+        const RowSums part = block_sums_of_one(k, row, b, maps + r);
         total.add({part.first, part.second});
       }
       const auto both = total.finish();
-      sums[r] = {both[0], both[1]};
+      sums.set(r, {both[0], both[1]});
     }
   }
   bool f32_has(const RowSums& sums) const {
@@ -110,17 +112,19 @@ class RowBackward {
                       (sums.second >= 0x1p-100 && sums.second <= 0x1p120));
   }
   // From the sums of the kernels that run. exact: who must do a row.
-  void finish_maps(const Rows& rows, RowSums* sums, RowMap* maps, bool* exact) const {
+  void finish_maps(const Rows& rows, GroupSums& sums, RowMap* maps, bool* exact) const {
     const auto sum_exactly = [&](std::int64_t r) {
-      row_sums(exact_, arguments_.one_of(rows, r), maps + r, sums + r);
+      GroupSums one;
+      row_sums(exact_, arguments_.one_of(rows, r), maps + r, one);
+      return one;
     };
     for (std::int64_t r = 0; r < rows.rows; ++r) {
-      exact[r] = kernels_.exact || !f32_has(sums[r]);
+      exact[r] = kernels_.exact || !f32_has(sums.of(r));
       if (kernels_.exact) continue;
       if (exact[r]) {
-        sum_exactly(r);
+        sums.set(r, sum_exactly(r).of(0));
       } else if (recipe_.terms == Terms::kWg) {
-        sums[r].second *= maps[r].r;  // fast kernels sum x_mu, not x_n
+        sums.second[r] *= maps[r].r;  // fast kernels sum x_mu, not x_n
       }
     }
     recipe_.finish(sums, rows.rows, share_, maps);
@@ -128,8 +132,7 @@ class RowBackward {
       if (maps[r].round(maps[r].r) || exact[r]) continue;
       // Products that such a factor belongs to may be lost in the sums, too.
       exact[r] = true;
-      sum_exactly(r);
-      recipe_.finish(sums + r, 1, share_, maps + r);
+      recipe_.finish(sum_exactly(r), 1, share_, maps + r);
     }
   }
 
@@ -225,12 +228,12 @@ class RowBackward {
     const Columns all{0, split_.columns};
     const std::int64_t end = std::min(split_.rows, (block + 1) * split_.block_rows);
     bool open = false;
-    RowMap maps[kChain];
-    RowSums sums[kChain];
-    bool exact[kChain];
+    RowMap maps[kGroup];
+    GroupSums sums;
+    bool exact[kGroup];
     for (std::int64_t row = block * split_.block_rows, count; row < end; row += count) {
-      const std::int64_t group_end = std::min(end, row / kChain * kChain + kChain);
-      count = arguments_.even_rows(row, std::min(together_, group_end - row));
+      const std::int64_t chains_end = row / kChain * kChain + std::max(together_, kChain);
+      count = arguments_.even_rows(row, std::min(together_, std::min(end, chains_end) - row));
       Rows rows = rows_at(row, count);
       if (fetches_ && row + 2 * count <= end && arguments_.even_rows(row, 2 * count) == 2 * count) {
         // While these are mapped: the next sums then find them near.
@@ -240,9 +243,13 @@ class RowBackward {
       begin_maps(row, count, maps);
       row_sums(kernels_, rows, maps, sums);
       finish_maps(rows, sums, maps, exact);
-      chains.begin = !open;
-      chains.end = row + count == group_end;
-      open = emit(rows, maps, exact, all, chains);
+      for (std::int64_t r = 0, some; r < count; r += some) {
+        const std::int64_t chain_end = std::min(end, (row + r) / kChain * kChain + kChain);
+        some = std::min(count - r, chain_end - (row + r));
+        chains.begin = !open;
+        chains.end = row + r + some == chain_end;
+        open = emit(arguments_.part_of(rows, r, some, all), maps + r, exact + r, all, chains);
+      }
     }
     if (streams_) kernels::stream_fence();
   }
@@ -260,7 +267,8 @@ class RowBackward {
       for (std::int64_t r = 0; r < count; ++r) begin_maps(first + r, 1, space_.maps + r);
       kernels::parallel_for(count * blocks, elements, [&](std::int64_t task) {
         const std::int64_t r = task / blocks, b = task % blocks;
-        block_sums(kernels_, rows_at(first + r, 1), b, space_.maps + r, space_.partials + task);
+        space_.partials[task] =
+            block_sums_of_one(kernels_, rows_at(first + r, 1), b, space_.maps + r);
       });
       for (std::int64_t r = 0; r < count; ++r) {
         kernels::Pairwise<2> row;
@@ -269,8 +277,9 @@ class RowBackward {
           row.add({part.first, part.second});
         }
         const auto both = row.finish();
-        RowSums sums{both[0], both[1]};
-        finish_maps(rows_at(first + r, 1), &sums, space_.maps + r, space_.exact + r);
+        GroupSums sums;
+        sums.set(0, {both[0], both[1]});
+        finish_maps(rows_at(first + r, 1), sums, space_.maps + r, space_.exact + r);
       }
       kernels::parallel_for(ranges, elements, [&](std::int64_t range) {
         const Columns columns{range * 2 * kRange,

@@ -16,19 +16,15 @@ struct RowRoles {
   int rstd = index_of(Arg::kRstd);  // or sigma
 };
 
-// A row's two sums, which `terms` names, with x_n in place of x_mu.
-struct RowSums {
-  double first, second;
-};
-
-// How an operator's maps follow from what is given about rows and from their sums; share = 1/n of a row's n elements. For some rows at once, so that the
+// How an operator's maps follow from what is given about rows and from their sums, which `terms` names, with x_n in place of x_mu; share = 1/n of a row's n elements. For some rows at once, so that the
 // processor need not wait for one's divisions to begin the next.
 struct RowRecipe {
   kernels::Terms terms;
   // Before the sums are known. statistics: as given, 1 if there are none.
   void (*begin)(const double* means, const double* statistics, std::int64_t rows,
                 kernels::RowMap* maps);
-  void (*finish)(const RowSums* sums, std::int64_t rows, double share, kernels::RowMap* maps);
+  void (*finish)(const kernels::GroupSums& sums, std::int64_t rows, double share,
+                 kernels::RowMap* maps);
 };
 // Of an operator's formulas for one row. They set what a map has in place: a copy would wait for its parts to be stored.
 template <kernels::Terms kTerms,
@@ -42,9 +38,9 @@ inline constexpr RowRecipe row_recipe{
         kBegin(means[r], statistics[r], maps[r]);
       }
     },
-    [](const RowSums* sums, std::int64_t rows, double share, kernels::RowMap* maps) {
+    [](const kernels::GroupSums& sums, std::int64_t rows, double share, kernels::RowMap* maps) {
       for (std::int64_t r = 0; r < rows; ++r) {
-        kFinish(sums[r].first, sums[r].second, share, maps[r]);
+        kFinish(sums.first[r], sums.second[r], share, maps[r]);
       }
     }};
 

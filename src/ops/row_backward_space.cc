@@ -44,7 +44,7 @@ RowBackwardSpace::RowBackwardSpace(const PlanBody& plan, const RowRoles& roles, 
   chains = cut.take<double>(slots);
   if (!shares_rows(split)) return;
   const std::int64_t rows = batch_rows(split, plan.argument[roles.dy].tensor.dtype);
-  partials = cut.take<RowSums>(Checked(rows) * ceil_div(split.columns, kRowBlockColumns));
+  partials = cut.take<kernels::RowSums>(Checked(rows) * ceil_div(split.columns, kRowBlockColumns));
   maps = cut.take<kernels::RowMap>(rows);
   exact = cut.take<bool>(rows);
 }

@@ -24,8 +24,8 @@ struct RowBackwardSpace {
   std::int64_t pitch;  // of rows of numbers per column
   int sum_count;       // dw and db, dw, or none
   float* w;
-  double *sums, *chains;        // [block][sum][column]; a chain may use half of its bytes
-  RowSums* partials = nullptr;  // [row of a batch][block of columns]
+  double *sums, *chains;                 // [block][sum][column]; a chain may use half of its bytes
+  kernels::RowSums* partials = nullptr;  // [row of a batch][block of columns]
   kernels::RowMap* maps = nullptr;
   bool* exact = nullptr;
 };

@@ -12,14 +12,14 @@
 namespace normgrad {
 namespace {
 
+using kernels::GroupMoments;
+using kernels::GroupScales;
 using kernels::Kernels;
+using kernels::kGroup;
 using kernels::kMomentColumns;
 using kernels::Moments;
 using kernels::Rows;
-using kernels::RowScale;
 
-// Rows that are in work together: so many divisions and roots overlap.
-constexpr std::int64_t kGroup = 8;
 // Blocks of rows for threads.
 constexpr std::int64_t kBlocks = 64;
 
@@ -97,8 +97,10 @@ class RowForward {
   Columns block_of(std::int64_t block) const {
     return {block * kMomentColumns, std::min(split_.columns, (block + 1) * kMomentColumns)};
   }
-  void block_moments(const Kernels& k, const Rows& row, std::int64_t block, Moments* to) const {
-    k.moments(recipe_.about, arguments_.part_of(row, 0, 1, block_of(block)), to);
+  Moments block_moments(const Kernels& k, const Rows& row, std::int64_t block) const {
+    GroupMoments one;
+    k.moments(recipe_.about, arguments_.part_of(row, 0, 1, block_of(block)), one);
+    return one.of(0);
   }
   // block(b): the moments of a block.
   template <class Block>
@@ -109,76 +111,73 @@ class RowForward {
     }
     return row.finish();
   }
-  void moments(const Kernels& k, const Rows& rows, Moments* to) const {
+  void moments(const Kernels& k, const Rows& rows, GroupMoments& to) const {
     if (split_.columns <= kMomentColumns) return k.moments(recipe_.about, rows, to);
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       const Rows row = arguments_.one_of(rows, r);
-      to[r] = fold([&](std::int64_t block) {
-        Moments part;
-        block_moments(k, row, block, &part);
-        return part;
-      });
+      to.set(r, fold([&](std::int64_t block) { return block_moments(k, row, block); }));
     }
   }
-  void finish(const Moments* moments, std::int64_t rows, RowScale* scales) const {
+  void finish(const GroupMoments& moments, std::int64_t rows, GroupScales& scales) const {
     recipe_.finish(moments, rows, share_, plan_.eps, scales);
-    for (std::int64_t r = 0; r < rows; ++r) scales[r].round();
   }
   // If var + eps is not within 2^-100 and 2^120, f32 may have lost squares, or, if it is not finite, sums.
-  static bool f32_has(const RowScale& scale) { return scale.r >= 0x1p-60 && scale.r <= 0x1p50; }
+  static bool f32_has(double r) { return (r >= 0x1p-60) & (r <= 0x1p50); }
   // Whether exact kernels must do a row. In fast arithmetic its moments are taken again.
-  bool is_exact(std::int64_t row, RowScale& scale) const {
+  bool is_exact(std::int64_t row, GroupScales& scales, std::int64_t r) const {
     if (kernels_.exact) return true;
-    if (f32_has(scale)) return false;
-    Moments exact;
-    moments(exact_, rows_at(row, 1), &exact);
-    finish(&exact, 1, &scale);
+    if (f32_has(scales.r[r])) return false;
+    GroupMoments moments_of_one;
+    GroupScales scale_of_one;
+    moments(exact_, rows_at(row, 1), moments_of_one);
+    finish(moments_of_one, 1, scale_of_one);
+    scales.set(r, scale_of_one.of(0));
     return true;
   }
-  void store_statistics(std::int64_t row, std::int64_t count, const RowScale* scales) const {
-    double means[kGroup], rstds[kGroup];
-    for (std::int64_t r = 0; r < count; ++r) means[r] = scales[r].mean, rstds[r] = scales[r].r;
-    arguments_.write_numbers(roles_.mean, row, count, means);
-    arguments_.write_numbers(roles_.rstd, row, count, rstds);
+  void store_statistics(std::int64_t row, std::int64_t count, const GroupScales& scales) const {
+    arguments_.write_numbers(roles_.mean, row, count, scales.mean);
+    arguments_.write_numbers(roles_.rstd, row, count, scales.r);
   }
 
   // ---- y ----
-  // Of columns from `column` on.
-  void normalize(const Kernels& k, const Rows& rows, const RowScale* scales,
+  // Of columns from `column` on; scales: from `first` on.
+  void normalize(const Kernels& k, const Rows& rows, const GroupScales& scales, std::int64_t first,
                  std::int64_t column) const {
-    k.normalize(rows, space_.w + column, space_.b == nullptr ? nullptr : space_.b + column, scales);
+    k.normalize(rows, space_.w + column, space_.b == nullptr ? nullptr : space_.b + column, scales,
+                first);
   }
-  void emit(const Kernels& k, Rows& rows, const RowScale* scales, std::int64_t column) const {
+  void emit(const Kernels& k, Rows& rows, const GroupScales& scales, std::int64_t first,
+            std::int64_t column) const {
     if (!writes_) return;
     rows.past_cache = streams_ && k.fills_lines && kernels::begin_lines(rows);
-    if (!streams_ || rows.past_cache) return normalize(k, rows, scales, column);
+    if (!streams_ || rows.past_cache) return normalize(k, rows, scales, first, column);
     for (std::int64_t begin = 0; begin < rows.columns; begin += kRange) {
       const Columns part{begin, std::min(rows.columns, begin + kRange)};
       arguments_.emit_by_tile(k, arguments_.part_of(rows, 0, rows.rows, part),
-                              [&](const Rows& some, std::int64_t first) {
-                                normalize(k, some, scales + first, column + begin);
+                              [&](const Rows& some, std::int64_t first_of_tile) {
+                                normalize(k, some, scales, first + first_of_tile, column + begin);
                               });
     }
   }
 
   // Each by the kernels that it asks for.
-  [[gnu::noinline]] void emit_each(std::int64_t row, const Rows& rows, RowScale* scales) const {
+  [[gnu::noinline]] void emit_each(std::int64_t row, const Rows& rows, GroupScales& scales) const {
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       Rows one = arguments_.one_of(rows, r);
-      emit(is_exact(row + r, scales[r]) ? exact_ : kernels_, one, scales + r, 0);
+      emit(is_exact(row + r, scales, r) ? exact_ : kernels_, one, scales, r, 0);
     }
   }
 
   void run_rows(std::int64_t begin, std::int64_t end) const {
     const std::int64_t fit = std::max<std::int64_t>(kNearBytes / 2 / arguments_.row_bytes(), 1);
-    const std::int64_t together = fit >= kGroup ? kGroup : fit >= 4 ? 4 : fit;
+    const std::int64_t together = fit >= kGroup ? kGroup : fit >= 8 ? 8 : fit >= 4 ? 4 : fit;
     const bool fetches = arguments_.row_bytes() >= kFarRowBytes && kernels::is_far_away(bytes_) &&
                          4 * arguments_.row_bytes() <= kernels::second_level_cache_bytes();
     for (std::int64_t row = begin, count; row < end; row += count) {
       count = arguments_.even_rows(row, std::min(together, end - row));
       Rows rows = rows_at(row, count);
-      Moments of[kGroup];
-      RowScale scales[kGroup];
+      GroupMoments of;
+      GroupScales scales;
       moments(kernels_, rows, of);
       finish(of, count, scales);
       // While these are mapped: the next moments then find them near.
@@ -186,9 +185,9 @@ class RowForward {
         rows.x_ahead = count * rows.x_stride;
       }
       bool fast = !kernels_.exact;
-      for (std::int64_t r = 0; r < count; ++r) fast &= f32_has(scales[r]);
+      for (std::int64_t r = 0; r < count; ++r) fast &= f32_has(scales.r[r]);
       if (fast) {
-        emit(kernels_, rows, scales, 0);
+        emit(kernels_, rows, scales, 0, 0);
       } else {
         emit_each(row, rows, scales);
       }
@@ -203,19 +202,20 @@ class RowForward {
     for (std::int64_t row = 0; row < split_.rows; ++row) {
       const Rows rows = rows_at(row, 1);
       kernels::parallel_for(blocks, split_.columns, [&](std::int64_t block) {
-        block_moments(kernels_, rows, block, space_.blocks + block);
+        space_.blocks[block] = block_moments(kernels_, rows, block);
       });
-      const Moments of = fold([&](std::int64_t block) { return space_.blocks[block]; });
-      RowScale scale;
-      finish(&of, 1, &scale);
-      const Kernels& k = is_exact(row, scale) ? exact_ : kernels_;
+      GroupMoments of;
+      of.set(0, fold([&](std::int64_t block) { return space_.blocks[block]; }));
+      GroupScales scale;
+      finish(of, 1, scale);
+      const Kernels& k = is_exact(row, scale, 0) ? exact_ : kernels_;
       kernels::parallel_for(writes_ ? blocks : 0, split_.columns, [&](std::int64_t block) {
         const Columns columns = block_of(block);
         Rows some = arguments_.part_of(rows, 0, 1, columns);
-        emit(k, some, &scale, columns.begin);
+        emit(k, some, scale, 0, columns.begin);
         if (streams_) kernels::stream_fence();
       });
-      store_statistics(row, 1, &scale);
+      store_statistics(row, 1, scale);
     }
   }
 

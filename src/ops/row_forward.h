@@ -18,16 +18,16 @@ struct RowForwardRoles {
 // that the processor need not wait for one's divisions to begin the next.
 struct RowForwardRecipe {
   kernels::About about;
-  void (*finish)(const kernels::Moments* moments, std::int64_t rows, double share, double eps,
-                 kernels::RowScale* scales);
+  void (*finish)(const kernels::GroupMoments& moments, std::int64_t rows, double share, double eps,
+                 kernels::GroupScales& scales);
 };
 // Of an operator's formula for one row.
 template <kernels::About kAbout,
-          void (*kFinish)(const kernels::Moments&, double share, double eps, kernels::RowScale&)>
+          kernels::RowScale (*kFinish)(const kernels::Moments&, double share, double eps)>
 inline constexpr RowForwardRecipe row_forward_recipe{
-    kAbout, [](const kernels::Moments* moments, std::int64_t rows, double share, double eps,
-               kernels::RowScale* scales) {
-      for (std::int64_t r = 0; r < rows; ++r) kFinish(moments[r], share, eps, scales[r]);
+    kAbout, [](const kernels::GroupMoments& moments, std::int64_t rows, double share, double eps,
+               kernels::GroupScales& scales) {
+      for (std::int64_t r = 0; r < rows; ++r) scales.set(r, kFinish(moments.of(r), share, eps));
     }};
 
 // The split and the workspace, a function of the shape.

@@ -58,10 +58,13 @@ void RowArguments::write_numbers(int role, std::int64_t row, std::int64_t count,
   kernels::with_element_type(plan_.argument[role].tensor.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     T* to = static_cast<T*>(data_[role]) + offset(role, row);
-    const std::int64_t apart = step(role);
-    for (std::int64_t r = 0; r < count; ++r) {
-      kernels::write(to + r * apart, kernels::round_to<T>(from[r]));
-    }
+    const auto put = [&](auto apart) {
+      for (std::int64_t r = 0; r < count; ++r) {
+        kernels::write(to + r * apart, kernels::round_to<T>(from[r]));
+      }
+    };
+    if (step(role) == 1) return put(std::integral_constant<std::int64_t, 1>());
+    put(step(role));
   });
 }
 
