@@ -11,14 +11,18 @@ namespace normgrad {
 // What each takes and gives. (C): one number per channel; [a]: a may be absent, an output that is not wanted, or what the
 // brackets say. Formulas and derivations: docs/.
 //
-//   kLayerNorm              y, mean, rstd of each row from x [w: 1] [b: 0], eps; each output optional
-//                           y = (x - mean)*rstd*w + b, rstd = 1/sqrt(var + eps), var the biased variance. Rows without elements
-//                           have mean 0, rstd NaN.
+//   kLayerNorm              y, mean, rstd, sigma = 1/rstd, x_hat from x [w: 1] [b: 0], eps; each output optional
+//                           x_hat = (x - mean)*rstd, y = x_hat*w + b, rstd = 1/sqrt(var + eps), var the biased variance. Rows
+//                           without elements have mean 0, rstd and sigma NaN.
+//                           [x2, x_bias: 0]: of x + alpha*x2 + x_bias, in f32 (exact: f64), which x_sum gets rounded, y not.
+//                           [scale, shift: 0]: y*(1 + scale) + shift. [y2]: y again, of another type.
 //   kLayerNormBackward      dx, dw, db from dy [w: 1] and either x_hat and sigma, the normalized input and sqrt(var + eps), or
-//                           x, mean and rstd; each output optional
+//                           x [x2: 0, as above], mean and rstd; each output optional
+//                           [scale: 0]: of dy*(1 + scale). [dsum: 0]: is added to dx. [dx2]: alpha*dx.
 //   kRmsNorm                y, rstd from x [w: 1], eps; each output optional
-//                           y = x*rstd*w, rstd = 1/sqrt(mean(x^2) + eps)
+//                           y = x*rstd*w, rstd = 1/sqrt(mean(x^2) + eps). [x2] [x_sum] [y2] [scale]: as for LayerNorm
 //   kRmsNormBackward        dx, dw from dy, x [w: 1] [rstd: 1/sqrt(mean(x^2)), no eps]; each output optional
+//                           [x2] [dsum]: as for LayerNorm
 //   kBatchNorm              y from x [w: 1] [b: 0].
 //                           training: mean, rstd = 1/sqrt(var + eps), var, the biased variance, are outputs where present; the
 //                           running ones, where present, are updated in place:
@@ -40,9 +44,10 @@ namespace normgrad {
 //                           W = 0: mean_all is 0, rstd_all NaN, and nothing is updated.
 //   kSyncBatchNorm, kSyncBatchNormBackward: normgrad/sync_batch_norm.h
 //
-// Row norms: big tensors (y dx dy x x_hat) of any rank from 1 to 8, one shape, one data type of f16, bf16, f32, last stride 1,
-// other strides free. w b dw db: a row's length, any stride, f32 or the type of the big ones. mean rstd sigma: the leading dims
-// (a further trailing 1 is fine), any strides, f32, f64 or the type of the big ones.
+// Row norms: a row is the last row_axes axes. Big tensors (y y2 dx dx2 dy dsum x x2 x_sum x_hat) of any rank from 1 to 8, one
+// shape, any strides, each of f16, bf16, f32. w b dw db: the shape of a row, any strides, each of these types. mean rstd sigma:
+// the leading dims (or these and ones), any strides, also f64. x_bias scale shift: the shape of a row, or of all rows, or of all
+// but with the last leading dim 1 or missing. Fastest are rows whose elements lie side by side, of one type, and nothing fused.
 // Channel norms: big tensors of rank 2 to 8, any strides, else likewise; channels are axis channel_axis. All others: (C), any
 // stride, f16, bf16, f32 or f64 each; counts also i32.
 // An output may be exactly the same view as an input; otherwise none may overlap another argument, or itself.
@@ -85,15 +90,25 @@ enum class Arg : std::int8_t {
   kMeanAll,
   kRstdAll,
   kCounts,
+  kX2,
+  kXBias,
+  kXSum,
+  kY2,
+  kScale,
+  kShift,
+  kDsum,
+  kDx2,
 };
-inline constexpr int kArgs = 23;
+inline constexpr int kArgs = 31;
 
 struct Problem {
   Op op = Op::kLayerNorm;
   bool training = true;
   int channel_axis = 1;
+  int row_axes = 1;  // how many of the last axes make a row
   double eps = 0;
   double momentum = 0;
+  double alpha = 1;
   Tensor tensor[kArgs] = {};
 
   constexpr Tensor& operator[](Arg arg) { return tensor[static_cast<int>(arg)]; }

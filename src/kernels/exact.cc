@@ -120,9 +120,9 @@ void load_numbers(const void* from, bool is_f32, std::int64_t columns, float* la
   const std::int64_t padded = kernels::padded(columns);
   for (std::int64_t c = padded - kernels::kStepColumns; c < padded; ++c) lanes[c] = 0;
   for (std::int64_t c = 0; c < columns; ++c) {
-    lanes[lane_of<T>(c)] = is_f32
-                               ? kernels::read(static_cast<const float*>(from) + c)
-                               : kernels::to_float(kernels::read(static_cast<const T*>(from) + c));
+    lanes[lane_of<T>(c)] = is_f32 ? kernels::read(static_cast<const float*>(from) + c)
+                                  : static_cast<float>(kernels::to_double(
+                                        kernels::read(static_cast<const T*>(from) + c)));
   }
 }
 
@@ -259,6 +259,37 @@ void merge_moments(const kernels::Merge& merge, const double* from, double* to, 
   for (std::int64_t c = 0; c < count; ++c) merge(from[c], from[pitch + c], to[c], to[pitch + c]);
 }
 
+template <class T, class Body>
+void for_numbers(const void* from, std::int64_t count, void* to, Body&& body) {
+  auto* numbers = static_cast<double*>(to);
+  for (std::int64_t i = 0; i < count; ++i) {
+    numbers[i] =
+        body(kernels::to_double(kernels::read(static_cast<const T*>(from) + i)), numbers[i]);
+  }
+}
+template <class T>
+void widen(const void* from, std::int64_t count, void* to) {
+  for_numbers<T>(from, count, to, [](double element, double) { return element; });
+}
+template <class T>
+void widen_add(double factor, const void* from, std::int64_t count, void* to) {
+  for_numbers<T>(from, count, to, [factor](double element, double number) {
+    return std::fma(factor, element, number);
+  });
+}
+template <class T>
+void widen_scale(const void* from, std::int64_t count, void* to) {
+  for_numbers<T>(from, count, to,
+                 [](double element, double number) { return std::fma(number, element, number); });
+}
+template <class T>
+void narrow(double factor, const void* from, std::int64_t count, void* to) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    kernels::write(static_cast<T*>(to) + i,
+                   kernels::round_to<T>(factor * static_cast<const double*>(from)[i]));
+  }
+}
+
 template <class T>
 constexpr kernels::Kernels kernel_set() {
   return {row_sums<T>,
@@ -280,12 +311,17 @@ constexpr kernels::Kernels kernel_set() {
           plane_moments<T>,
           column_moments<T>,
           merge_moments,
+          widen<T>,
+          widen_add<T>,
+          widen_scale<T>,
+          narrow<T>,
           kernels::stream,
           true,
           false};
 }
 
-const kernels::KernelSets kExact = {kernel_set<kernels::Half>(), kernel_set<kernels::BFloat>(),
-                                    kernel_set<float>()};
+const kernels::ExactKernelSets kExact = {
+    {kernel_set<kernels::Half>(), kernel_set<kernels::BFloat>(), kernel_set<float>()},
+    kernel_set<double>()};
 
 }  // namespace normgrad::exact

@@ -35,6 +35,7 @@ const KernelSets& fast_sets() {
 }  // namespace
 
 const Kernels& kernels_for(DataType dtype, Arithmetic arithmetic) {
+  if (dtype == DataType::kF64) return exact::kExact.f64;
   const KernelSets& sets = arithmetic == Arithmetic::kExact ? exact::kExact : fast_sets();
   if (dtype == DataType::kF16) return sets.f16;
   return dtype == DataType::kBF16 ? sets.bf16 : sets.f32;

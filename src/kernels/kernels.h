@@ -25,6 +25,8 @@ struct Rows {
   std::int64_t g_ahead = 0, x_ahead = 0;
   // Whether out is stored past the cache, if fills_lines (below) and begin_lines().
   bool past_cache = false;
+  // Which rows and columns these are: for drivers.
+  std::int64_t row = 0, column = 0;
 };
 
 // Whether rows of out begin with a cache line.
@@ -239,6 +241,13 @@ struct Kernels {
   void (*column_moments)(const Rows&, double before, double* sums, double* squares);
   void (*merge_moments)(const Merge&, const double* from, double* to, std::int64_t pitch,
                         std::int64_t count);
+  // Between elements and numbers of the kernels' arithmetic, `count` of each, in the order of columns. Whole units of numbers are
+  // written and read: their rows are padded to whole steps.
+  //   widen: to = from;   widen_add: to = fma(factor, from, to);   widen_scale: to = fma(to, from, to);   narrow: to = factor*from
+  void (*widen)(const void* from, std::int64_t count, void* to);
+  void (*widen_add)(double factor, const void* from, std::int64_t count, void* to);
+  void (*widen_scale)(const void* from, std::int64_t count, void* to);
+  void (*narrow)(double factor, const void* from, std::int64_t count, void* to);
   // Copies past the cache; end with stream_fence().
   void (*stream)(const void* from, void* to, std::size_t bytes);
   bool exact;
@@ -249,7 +258,7 @@ struct Kernels {
 void stream(const void* from, void* to, std::size_t bytes);
 void stream_fence();
 
-// Fast kernels of the instruction set that runs, or the exact ones.
+// Fast kernels of the instruction set that runs, or the exact ones, which alone have f64 elements.
 const Kernels& kernels_for(DataType dtype, Arithmetic arithmetic);
 
 }  // namespace normgrad::kernels

@@ -9,6 +9,7 @@
 #include "kernels/row_gradients.h"
 #include "kernels/row_sums.h"
 #include "kernels/sets.h"
+#include "kernels/tiles.h"
 
 namespace normgrad::NORMGRAD_TARGET {
 
@@ -34,6 +35,10 @@ constexpr kernels::Kernels kernel_set() {
           plane_moments<A, T>,
           column_moments<A, T>,
           merge_moments,
+          widen<A, T>,
+          widen_add<A, T>,
+          widen_scale<A, T>,
+          narrow<A, T>,
           stream,
           false,
           kFillsLines<A, T>};

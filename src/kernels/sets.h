@@ -9,9 +9,12 @@ namespace kernels {
 struct KernelSets {
   Kernels f16, bf16, f32;
 };
+struct ExactKernelSets : KernelSets {
+  Kernels f64;
+};
 }  // namespace kernels
 namespace exact {
-extern const kernels::KernelSets kExact;
+extern const kernels::ExactKernelSets kExact;
 }
 namespace plain {
 extern const kernels::KernelSets kFast;

@@ -56,11 +56,7 @@ Status check_type(const Tensor& tensor, Types types, const Tensor& data) {
       return fail(Status::kBadDtype, "%s is %s, but must be %s like %s", tensor.name,
                   name_of(dtype), name_of(data.dtype), data.name);
     case Types::kParameter:
-    case Types::kStatistic:
-      if (dtype == data.dtype || dtype == DataType::kF32) return Status::kOk;
-      if (types == Types::kStatistic && dtype == DataType::kF64) return Status::kOk;
-      return fail(Status::kBadDtype, "%s is %s, but must be f32 or, like %s, %s", tensor.name,
-                  name_of(dtype), data.name, name_of(data.dtype));
+      return is_element(dtype) ? Status::kOk : refuse_type(tensor, "f16, bf16 or f32");
     case Types::kNumber:
       return is_number ? Status::kOk : refuse_type(tensor, "f16, bf16, f32 or f64");
     case Types::kCount:
@@ -74,7 +70,8 @@ Status check_types(const Operator& op, const PlanBody& body) {
   // Inputs of no type that we have, before any is held to another.
   for (const Rule& rule : op.rules) {
     const auto& [tensor, range, is_output] = body[rule.arg];
-    if (rule.types != Types::kElements || is_output || !tensor.present()) continue;
+    const bool is_data = rule.types == Types::kElements || rule.types == Types::kParameter;
+    if (!is_data || is_output || !tensor.present()) continue;
     if (!is_element(tensor.dtype)) return refuse_type(tensor, "f16, bf16 or f32");
   }
   for (const Rule& rule : op.rules) {
@@ -86,11 +83,15 @@ Status check_types(const Operator& op, const PlanBody& body) {
 
 // ---- shapes ----
 
-Status check_data_shape(const Operator& op, const Tensor& data, int channel_axis) {
+Status check_data_shape(const Operator& op, const Tensor& data, int channel_axis, int row_axes) {
   switch (op.walk) {
     case Walk::kRows:
-      if (data.rank >= 1) return Status::kOk;
-      return fail(Status::kBadShape, "%s is a scalar, but must have rows", data.name);
+      if (data.rank < 1) {
+        return fail(Status::kBadShape, "%s is a scalar, but must have rows", data.name);
+      }
+      if (row_axes >= 1 && row_axes <= data.rank) return Status::kOk;
+      return fail(Status::kBadParam, "rows have %d axes, but %s with shape %s has %d", row_axes,
+                  data.name, shape_of(data).text, data.rank);
     case Walk::kChannels:
       if (data.rank < 2) {
         return fail(Status::kBadShape, "%s has shape %s, but must have rank 2 to 8", data.name,
@@ -116,17 +117,54 @@ Status check_vector(const Tensor& tensor, std::int64_t length, const char* meani
               shape_of(tensor).text, static_cast<long long>(length), meaning);
 }
 
-Status check_row_statistic(const Tensor& tensor, const Tensor& data) {
-  const int leading = data.rank - 1;
-  const bool trailing_one = tensor.rank == data.rank && tensor.shape[leading] == 1;
-  const bool rank_fits = tensor.rank == leading || trailing_one;
-  if (rank_fits && std::equal(tensor.shape, tensor.shape + leading, data.shape)) return Status::kOk;
-  return fail(Status::kBadShape,
-              "%s has shape %s, but must have shape %s, that of %s without the last dimension",
-              tensor.name, shape_of(tensor).text, text_of(leading, data.shape).text, data.name);
+bool is_row(const Tensor& tensor, const Tensor& data, int row_axes) {
+  return tensor.rank == row_axes &&
+         std::equal(tensor.shape, tensor.shape + row_axes, data.shape + data.rank - row_axes);
+}
+Status check_row(const Tensor& tensor, const Tensor& data, int row_axes) {
+  if (is_row(tensor, data, row_axes)) return Status::kOk;
+  const std::int64_t* row = data.shape + data.rank - row_axes;
+  if (row_axes == 1) {
+    return fail(Status::kBadShape,
+                "%s has shape %s, but must have shape (%lld), the length of a row of %s",
+                tensor.name, shape_of(tensor).text, static_cast<long long>(*row), data.name);
+  }
+  return fail(Status::kBadShape, "%s has shape %s, but must have shape %s, that of a row of %s",
+              tensor.name, shape_of(tensor).text, text_of(row_axes, row).text, data.name);
 }
 
-Status check_shape(const Tensor& tensor, Shape shape, const Tensor& data, int channel_axis) {
+Status check_row_statistic(const Tensor& tensor, const Tensor& data, int row_axes) {
+  const int leading = data.rank - row_axes;
+  const bool ones = tensor.rank == data.rank &&
+                    std::count(tensor.shape + leading, tensor.shape + data.rank, 1) == row_axes;
+  const bool rank_fits = tensor.rank == leading || ones;
+  if (rank_fits && std::equal(tensor.shape, tensor.shape + leading, data.shape)) return Status::kOk;
+  const char* without = row_axes == 1 ? "the last dimension" : "the dimensions of a row";
+  return fail(Status::kBadShape, "%s has shape %s, but must have shape %s, that of %s without %s",
+              tensor.name, shape_of(tensor).text, text_of(leading, data.shape).text, data.name,
+              without);
+}
+
+Status check_spread(const Tensor& tensor, const Tensor& data, int row_axes) {
+  if (is_row(tensor, data, row_axes) || same_shape(tensor, data)) return Status::kOk;
+  const int leading = data.rank - row_axes;
+  const bool one = tensor.rank == data.rank && leading > 0 && tensor.shape[leading - 1] == 1;
+  const bool fits = one || (tensor.rank == data.rank - 1 && leading > 0);
+  if (fits && std::equal(tensor.shape, tensor.shape + leading - 1, data.shape) &&
+      std::equal(tensor.shape + tensor.rank - row_axes, tensor.shape + tensor.rank,
+                 data.shape + leading)) {
+    return Status::kOk;
+  }
+  return fail(
+      Status::kBadShape,
+      "%s has shape %s, but must have the shape of a row of %s, %s, that of %s, or this with "
+      "its axis %d missing or 1",
+      tensor.name, shape_of(tensor).text, data.name, text_of(row_axes, data.shape + leading).text,
+      data.name, leading - 1);
+}
+
+Status check_shape(const Tensor& tensor, Shape shape, const Tensor& data, int channel_axis,
+                   int row_axes) {
   switch (shape) {
     case Shape::kWhole:
     case Shape::kDevices:
@@ -134,9 +172,11 @@ Status check_shape(const Tensor& tensor, Shape shape, const Tensor& data, int ch
       return fail(Status::kBadShape, "%s has shape %s, but must have the shape of %s, %s",
                   tensor.name, shape_of(tensor).text, data.name, shape_of(data).text);
     case Shape::kColumns:
-      return check_vector(tensor, data.shape[data.rank - 1], "the length of a row");
+      return check_row(tensor, data, row_axes);
     case Shape::kRows:
-      return check_row_statistic(tensor, data);
+      return check_row_statistic(tensor, data, row_axes);
+    case Shape::kSpread:
+      return check_spread(tensor, data, row_axes);
     case Shape::kChannels:
       return check_channels(tensor, data, channel_axis);
     case Shape::kPerDevice:
@@ -159,22 +199,23 @@ Status check_sizes(const Operator& op, PlanBody& body) {
   }
   if (op.walk != Walk::kRows) return Status::kOk;
   const Tensor& data = body.tensor(op.data);
-  const std::int64_t columns = data.shape[data.rank - 1];
   // With 64 blocks of column sums the workspace is about 2 KiB per column.
-  if ((Checked(columns) * 2048).ok()) return Status::kOk;
-  return fail(Status::kBadShape, "%s has %lld columns: more than memory can hold", data.name,
-              static_cast<long long>(columns));
+  Checked bytes = 2048;
+  for (int d = data.rank - body.row_axes; d < data.rank; ++d) bytes = bytes * data.shape[d];
+  if (bytes.ok()) return Status::kOk;
+  return fail(Status::kBadShape, "%s with shape %s has more columns than memory can hold",
+              data.name, shape_of(data).text);
 }
 
 Status check_shapes(const Operator& op, PlanBody& body) {
   const Tensor& data = body.tensor(op.data);
   const int channel_axis = op.walk == Walk::kDevices ? 1 : body.channel_axis;
-  NORMGRAD_TRY(check_data_shape(op, data, channel_axis));
+  NORMGRAD_TRY(check_data_shape(op, data, channel_axis, body.row_axes));
   for (const bool outputs : {false, true}) {  // an input is the likelier mistake of two
     for (const Rule& rule : op.rules) {
       const auto& [tensor, range, is_output] = body[rule.arg];
       if (is_output != outputs || !tensor.present()) continue;
-      NORMGRAD_TRY(check_shape(tensor, rule.shape, data, channel_axis));
+      NORMGRAD_TRY(check_shape(tensor, rule.shape, data, channel_axis, body.row_axes));
     }
   }
   return check_sizes(op, body);
@@ -182,21 +223,7 @@ Status check_shapes(const Operator& op, PlanBody& body) {
 
 // ---- strides ----
 
-Status check_last_stride(const Tensor& tensor) {
-  const int last = tensor.rank - 1;
-  // A stride that is not used may be any number.
-  const bool unused = is_empty(tensor) || tensor.shape[last] == 1;
-  if (unused || tensor.strides[last] == 1) return Status::kOk;
-  return fail(Status::kBadStrides, "%s has strides %s, but its last stride must be 1", tensor.name,
-              strides_of(tensor).text);
-}
-
 Status check_strides(const Operator& op, const PlanBody& body) {
-  for (const Rule& rule : op.rules) {
-    const Tensor& tensor = body.tensor(rule.arg);
-    if (op.walk != Walk::kRows || rule.shape != Shape::kWhole || !tensor.present()) continue;
-    NORMGRAD_TRY(check_last_stride(tensor));
-  }
   for (const Rule& rule : op.rules) {
     const Tensor& tensor = body.tensor(rule.arg);
     if (!tensor.present() || !body[rule.arg].is_output || !overlaps_itself(tensor)) continue;

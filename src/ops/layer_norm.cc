@@ -17,12 +17,20 @@ using enum Types;
 
 // clang-format off
 constexpr Rule kForwardRules[] = {
-    {kY, kOut, kWhole, kElements},
-    {kMean, kOut, kRows, kStatistic},
-    {kRstd, kOut, kRows, kStatistic},
-    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kY, kOut, kWhole, kParameter},
+    {kY2, kOut, kWhole, kParameter},
+    {kXSum, kOut, kWhole, kParameter},
+    {kXHat, kOut, kWhole, kParameter},
+    {kMean, kOut, kRows, kNumber},
+    {kRstd, kOut, kRows, kNumber},
+    {kSigma, kOut, kRows, kNumber},
+    {kX, kIn, kWhole, kParameter, Presence::kRequired},
+    {kX2, kIn, kWhole, kParameter},
+    {kXBias, kIn, kSpread, kParameter},
     {kW, kIn, kColumns, kParameter},
     {kB, kIn, kColumns, kParameter},
+    {kScale, kIn, kSpread, kParameter},
+    {kShift, kIn, kSpread, kParameter},
 };
 // clang-format on
 
@@ -48,16 +56,20 @@ void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspa
 
 // clang-format off
 constexpr Rule kBackwardRules[] = {
-    {kDx, kOut, kWhole, kElements},
+    {kDx, kOut, kWhole, kParameter},
+    {kDx2, kOut, kWhole, kParameter},
     {kDw, kOut, kColumns, kParameter},
     {kDb, kOut, kColumns, kParameter},
-    {kDy, kIn, kWhole, kElements, Presence::kRequired},
+    {kDy, kIn, kWhole, kParameter, Presence::kRequired},
+    {kScale, kIn, kSpread, kParameter},
+    {kDsum, kIn, kWhole, kParameter},
     {kW, kIn, kColumns, kParameter},
-    {kXHat, kIn, kWhole, kElements},
-    {kSigma, kIn, kRows, kStatistic},
-    {kX, kIn, kWhole, kElements},
-    {kMean, kIn, kRows, kStatistic},
-    {kRstd, kIn, kRows, kStatistic},
+    {kXHat, kIn, kWhole, kParameter},
+    {kSigma, kIn, kRows, kNumber},
+    {kX, kIn, kWhole, kParameter},
+    {kX2, kIn, kWhole, kParameter},
+    {kMean, kIn, kRows, kNumber},
+    {kRstd, kIn, kRows, kNumber},
 };
 // clang-format on
 constexpr RowRoles kRolesOfXHat{.x = index_of(kXHat), .rstd = index_of(kSigma)};
@@ -84,6 +96,8 @@ Status check_backward(const Problem& p) {
   if (x_hat == x || x_hat != p[kSigma].present()) {
     return fail(Status::kNullPointer, "either x_hat and sigma must be given, or x, mean and rstd");
   }
+  if (x_hat && p[kX2].present())
+    return fail(Status::kBadParam, "x2 is given, but no x to add it to");
   if (x == p[kMean].present() && x == p[kRstd].present()) return Status::kOk;
   return fail(Status::kNullPointer, "x, mean and rstd must be given together");
 }

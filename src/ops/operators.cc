@@ -32,10 +32,11 @@ const Operator& operator_of(Op op) {
 
 const char* name_of(Arg arg) {
   constexpr const char* kNames[] = {
-      "y",        "dx",           "dw",          "db",  "sum_dy",  "sum_dy_xmu", "dy",
-      "x",        "x_hat",        "w",           "b",   "mean",    "sigma",      "rstd",
-      "var",      "running_mean", "running_var", "sum", "squares", "mean_rest",  "mean_all",
-      "rstd_all", "counts"};
+      "y",        "dx",           "dw",          "db",     "sum_dy",  "sum_dy_xmu", "dy",
+      "x",        "x_hat",        "w",           "b",      "mean",    "sigma",      "rstd",
+      "var",      "running_mean", "running_var", "sum",    "squares", "mean_rest",  "mean_all",
+      "rstd_all", "counts",       "x2",          "x_bias", "x_sum",   "y2",         "scale",
+      "shift",    "dsum",         "dx2"};
   static_assert(std::size(kNames) == kArgs);
   return arg == Arg::kNone ? "nothing" : kNames[index_of(arg)];
 }

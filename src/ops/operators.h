@@ -11,9 +11,10 @@ namespace normgrad {
 enum class Direction : std::uint8_t { kIn, kOut, kOutInTraining };
 
 enum class Shape : std::uint8_t {
-  kWhole,      // that of the operator's data
-  kColumns,    // (columns), of row norms
-  kRows,       // one number per row: the leading dims, or those and a 1
+  kWhole,    // that of the operator's data
+  kColumns,  // that of a row, of row norms
+  kRows,     // one number per row: the leading dims, or those and ones
+  kSpread,  // that of a row, of all rows, or of the rows that have all leading dims but the last: (..., 1, row), (..., row)
   kChannels,   // (C)
   kDevices,    // (W, C)
   kPerDevice,  // (W)
@@ -22,9 +23,8 @@ enum class Shape : std::uint8_t {
 
 enum class Types : std::uint8_t {
   kElements,   // f16, bf16 or f32, all of one type
-  kParameter,  // f32 or the type of the elements
-  kStatistic,  // f32, f64 or the type of the elements
-  kNumber,     // f16, bf16, f32 or f64
+  kParameter,  // f16, bf16 or f32
+  kNumber,     // or f64
   kCount,      // or i32
 };
 

@@ -15,7 +15,9 @@ Status make_body(const Problem& problem, PlanBody& body) {
   const Operator& op = operator_of(problem.op);
   body.op = &op;
   body.channel_axis = problem.channel_axis;
+  body.row_axes = problem.row_axes;
   body.eps = problem.eps;
+  body.alpha = problem.alpha;
   body.momentum = problem.momentum;
   body.training = problem.training;
   body.arithmetic = arithmetic();

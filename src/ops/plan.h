@@ -15,7 +15,7 @@ struct Operator;
 // Arguments are found by their name alone. A number stands for one where a table may have none, -1.
 constexpr int index_of(Arg arg) { return static_cast<int>(arg); }
 
-// Row norms: rows x columns. Leading dims, walked together, are collapsed to as few as possible.
+// Row norms: rows x columns. Leading dims, walked together, are collapsed to as few as possible, and so are those of a row.
 struct RowSplit {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -24,6 +24,11 @@ struct RowSplit {
   std::int64_t strides[kArgs][kMaxRank] = {};  // only those that have rows
   std::int64_t block_rows = 0;                 // the column sums' blocks (docs/architecture.md)
   std::int64_t blocks = 0;
+  // Whether rows go by way of tiles: of more than one type or tensor, or columns do not lie side by side.
+  bool packed = false;
+  int column_rank = 0;
+  std::int64_t column_extents[kMaxRank] = {};
+  std::int64_t column_strides[kArgs][kMaxRank] = {};
 };
 
 // Channel norms: n (dim 0) x channel x l (all other dims, collapsed to as few as possible).
@@ -50,8 +55,10 @@ struct PlanBody {
   RowSplit row;
   ChannelSplit channel;
   int channel_axis = 1;
+  int row_axes = 1;
   double eps = 0;
   double momentum = 0;
+  double alpha = 1;
   bool training = true;
   Arithmetic arithmetic = Arithmetic::kFast;
 

@@ -18,10 +18,14 @@ using enum Types;
 
 // clang-format off
 constexpr Rule kForwardRules[] = {
-    {kY, kOut, kWhole, kElements},
-    {kRstd, kOut, kRows, kStatistic},
-    {kX, kIn, kWhole, kElements, Presence::kRequired},
+    {kY, kOut, kWhole, kParameter},
+    {kY2, kOut, kWhole, kParameter},
+    {kXSum, kOut, kWhole, kParameter},
+    {kRstd, kOut, kRows, kNumber},
+    {kX, kIn, kWhole, kParameter, Presence::kRequired},
+    {kX2, kIn, kWhole, kParameter},
     {kW, kIn, kColumns, kParameter},
+    {kScale, kIn, kSpread, kParameter},
 };
 // clang-format on
 
@@ -42,12 +46,14 @@ void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspa
 
 // clang-format off
 constexpr Rule kBackwardRules[] = {
-    {kDx, kOut, kWhole, kElements},
+    {kDx, kOut, kWhole, kParameter},
     {kDw, kOut, kColumns, kParameter},
-    {kDy, kIn, kWhole, kElements, Presence::kRequired},
+    {kDy, kIn, kWhole, kParameter, Presence::kRequired},
+    {kDsum, kIn, kWhole, kParameter},
     {kW, kIn, kColumns, kParameter},
-    {kX, kIn, kWhole, kElements, Presence::kRequired},
-    {kRstd, kIn, kRows, kStatistic},
+    {kX, kIn, kWhole, kParameter, Presence::kRequired},
+    {kX2, kIn, kWhole, kParameter},
+    {kRstd, kIn, kRows, kNumber},
 };
 // clang-format on
 constexpr RowRoles kRoles{.db = kAbsent};

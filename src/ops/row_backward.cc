@@ -32,7 +32,6 @@ class RowBackward {
         roles_(roles),
         recipe_(recipe),
         split_(plan.row),
-        data_(data),
         arguments_(plan, data),
         space_(plan, roles, workspace),
         kernels_(kernels::kernels_for(arguments_.dtype(), plan.arithmetic)),
@@ -41,10 +40,11 @@ class RowBackward {
         share_(1 / static_cast<double>(split_.columns)),
         row_bytes_(arguments_.row_bytes()),
         writes_(arguments_.wanted(roles.dx)),
-        streams_(writes_ && kernels::is_worth_streaming(3 * split_.rows * row_bytes_) &&
+        streams_(writes_ && !arguments_.packed() &&
+                 kernels::is_worth_streaming(3 * split_.rows * row_bytes_) &&
                  !arguments_.is_in_place(roles.dx, roles.dy) &&
                  !arguments_.is_in_place(roles.dx, roles.x)),
-        fetches_(row_bytes_ >= kFarRowBytes &&
+        fetches_(!arguments_.packed() && row_bytes_ >= kFarRowBytes &&
                  kernels::is_far_away((writes_ ? 3 : 2) * split_.rows * row_bytes_)),
         together_(rows_together()) {}
 
@@ -69,6 +69,12 @@ class RowBackward {
   Rows rows_at(std::int64_t row, std::int64_t count) const {
     return arguments_.rows(roles_.dy, roles_.x, roles_.dx, row, count);
   }
+  // Rows that kernels cannot walk, by way of tiles, in a frame of their own.
+  template <class Body>
+  [[gnu::noinline]] void each_packed(const Rows& rows, Body&& body) const {
+    alignas(64) char g[kRowTileColumns * 8], x[kRowTileColumns * 8];
+    arguments_.each_tile(rows, {g, x, kRowTileColumns}, body);
+  }
 
   // ---- sums along rows, and maps ----
   // At most a group of rows, evenly spaced.
@@ -81,10 +87,16 @@ class RowBackward {
   // Of one block of columns.
   void block_sums(const Kernels& k, const Rows& rows, std::int64_t block, const RowMap* maps,
                   GroupSums& sums) const {
-    const Columns columns{block * kRowBlockColumns,
-                          std::min(split_.columns, (block + 1) * kRowBlockColumns)};
-    k.row_sums(recipe_.terms, arguments_.part_of(rows, 0, rows.rows, columns),
-               space_.w + columns.begin, maps, sums);
+    const std::int64_t width = row_block_columns(split_);
+    const Columns columns{block * width, std::min(split_.columns, (block + 1) * width)};
+    const Rows part = arguments_.part_of(rows, 0, rows.rows, columns);
+    const float* w = space_.w + columns.begin;
+    if (!arguments_.packed()) return k.row_sums(recipe_.terms, part, w, maps, sums);
+    each_packed(part, [&](const Rows& some, std::int64_t first, std::int64_t) {
+      GroupSums of_tile;
+      k.row_sums(recipe_.terms, some, w, maps + first, of_tile);
+      for (std::int64_t r = 0; r < some.rows; ++r) sums.set(first + r, of_tile.of(r));
+    });
   }
   RowSums block_sums_of_one(const Kernels& k, const Rows& row, std::int64_t block,
                             const RowMap* map) const {
@@ -93,7 +105,7 @@ class RowBackward {
     return one.of(0);
   }
   void row_sums(const Kernels& k, const Rows& rows, const RowMap* maps, GroupSums& sums) const {
-    const std::int64_t blocks = ceil_div(split_.columns, kRowBlockColumns);
+    const std::int64_t blocks = ceil_div(split_.columns, row_block_columns(split_));
     if (blocks == 1) return block_sums(k, rows, 0, maps, sums);
     for (std::int64_t r = 0; r < rows.rows; ++r) {
       const Rows row = arguments_.one_of(rows, r);
@@ -150,15 +162,38 @@ class RowBackward {
     on(chains.db, chains.db_sums);
     return chains;
   }
-  void emit_columns(const Kernels& k, const Rows& rows, const RowMap* maps, const Chains& chains,
-                    std::int64_t column) const {
-    const float* w = space_.w + column;
+  void emit_columns(const Kernels& k, const Rows& rows, const RowMap* maps,
+                    const Chains& chains) const {
+    const float* w = space_.w + rows.column;
     if (chains.dw == nullptr) return k.map_rows(rows, w, maps);
-    k.row_gradients(rows, w, maps, column == 0 ? chains : from(chains, column, k));
+    k.row_gradients(rows, w, maps, rows.column == 0 ? chains : from(chains, rows.column, k));
+  }
+  // Of `all` rows, [first, ...): who begins a chain, and who ends it.
+  static Chains of_some(Chains chains, std::int64_t all, std::int64_t first, std::int64_t count) {
+    chains.begin &= first == 0;
+    chains.end &= first + count == all;
+    return chains;
+  }
+  void emit_packed(const Kernels& k, const Rows& rows, const RowMap* maps,
+                   const Chains& chains) const {
+    each_packed(rows, [&](const Rows& some, std::int64_t first, std::int64_t) {
+      emit_columns(k, some, maps + first, of_some(chains, rows.rows, first, some.rows));
+      const Columns columns = arguments_.columns_of(some);
+      arguments_.each_out(some, [&](std::int64_t row, void* numbers) {
+        if (arguments_.wanted(index_of(Arg::kDsum))) {
+          arguments_.gather(Arg::kDsum, row, columns, RowArguments::Onto::kAdd, 1, numbers);
+        }
+        arguments_.scatter(Arg::kDx, row, columns, 1, numbers);
+        arguments_.scatter(Arg::kDx2, row, columns, plan_.alpha, numbers);
+      });
+    });
   }
   // Rows that the same kernels do, by ranges of columns where something is to be done with each range.
   void emit_rows(const Kernels& k, const Rows& rows, const RowMap* maps, Columns columns,
                  const Chains& chains) const {
+    if (arguments_.packed()) {
+      return emit_packed(k, arguments_.part_of(rows, 0, rows.rows, columns), maps, chains);
+    }
     const bool past_cache =
         streams_ && k.fills_lines && chains.dw != nullptr && kernels::begin_lines(rows);
     const bool in_tile = (streams_ && !past_cache) || !writes_;
@@ -170,13 +205,11 @@ class RowBackward {
       some.past_cache = past_cache;
       if (in_tile) {
         arguments_.emit_by_tile(k, some, [&](const Rows& rows_of_tile, std::int64_t first) {
-          Chains of_tile = chains;
-          of_tile.begin &= first == 0;
-          of_tile.end &= first + rows_of_tile.rows == some.rows;
-          emit_columns(k, rows_of_tile, maps + first, of_tile, begin);
+          emit_columns(k, rows_of_tile, maps + first,
+                       of_some(chains, some.rows, first, rows_of_tile.rows));
         });
       } else {
-        emit_columns(k, some, maps, chains, begin);
+        emit_columns(k, some, maps, chains);
       }
     }
   }
@@ -259,7 +292,7 @@ class RowBackward {
     Chains chains = chains_of(0);
     chains.begin = chains.end = true;
     const std::int64_t batch = batch_rows(split_, arguments_.dtype());
-    const std::int64_t blocks = ceil_div(split_.columns, kRowBlockColumns);
+    const std::int64_t blocks = ceil_div(split_.columns, row_block_columns(split_));
     const std::int64_t ranges = ceil_div(split_.columns, 2 * kRange);
     for (std::int64_t first = 0; first < split_.rows; first += batch) {
       const std::int64_t count = std::min(batch, split_.rows - first);
@@ -305,21 +338,6 @@ class RowBackward {
     }
   }
 
-  void store(int role, const double* sums, Columns columns) const {
-    if (!arguments_.wanted(role)) return;
-    const Tensor& tensor = plan_.argument[role].tensor;
-    const std::int64_t stride = tensor.strides[0];
-    if (stride == 1) {
-      char* to = static_cast<char*>(data_[role]) + columns.begin * size_of(tensor.dtype);
-      kernels_.store_sums(sums + columns.begin, columns.count(), tensor.dtype == DataType::kF32,
-                          to);
-      return;
-    }
-    for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-      kernels::store_element(data_[role], tensor.dtype, c * stride,
-                             sums[kernels::lane_of(arguments_.dtype(), c)]);
-    }
-  }
   void fold_and_store() const {
     if (space_.sum_count == 0) return;
     const std::int64_t pitch = space_.pitch * space_.sum_count;
@@ -331,7 +349,7 @@ class RowBackward {
             double* sums = space_.sums + s * space_.pitch;
             fold_rows(kernels_, sums, split_.blocks, pitch, columns.begin,
                       columns.begin + kernels::padded(columns.count()));
-            store(s == 0 ? roles_.dw : roles_.db, sums, columns);
+            arguments_.store_sums(kernels_, s == 0 ? roles_.dw : roles_.db, sums, columns);
           }
         });
   }
@@ -340,7 +358,6 @@ class RowBackward {
   const RowRoles& roles_;
   const RowRecipe& recipe_;
   const RowSplit& split_;
-  void* const* data_;
   const RowArguments arguments_;
   const RowBackwardSpace space_;
   const Kernels &kernels_, &exact_;
@@ -351,21 +368,15 @@ class RowBackward {
   const std::int64_t together_;  // rows whose sums are taken before they are mapped
 };
 
-void store_empty_sums(const PlanBody& plan, const RowRoles& roles, void* const* data) {
-  for (const int role : {roles.dw, roles.db}) {
-    if (role == kAbsent) continue;
-    const Tensor& tensor = plan.argument[role].tensor;
-    for (std::int64_t c = 0; tensor.present() && c < tensor.shape[0]; ++c) {
-      kernels::store_element(data[role], tensor.dtype, c * tensor.strides[0], 0);
-    }
-  }
-}
-
 }  // namespace
 
 void run_row_backward(const PlanBody& plan, const RowRoles& roles, const RowRecipe& recipe,
                       void* const* data, std::byte* workspace) {
-  if (plan.row.rows == 0) return store_empty_sums(plan, roles, data);
+  if (plan.row.rows == 0) {
+    const RowArguments arguments(plan, data);
+    for (const int role : {roles.dw, roles.db}) arguments.clear_sums(role);
+    return;
+  }
   RowBackward(plan, roles, recipe, data, workspace).run();
 }
 

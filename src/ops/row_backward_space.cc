@@ -44,7 +44,8 @@ RowBackwardSpace::RowBackwardSpace(const PlanBody& plan, const RowRoles& roles, 
   chains = cut.take<double>(slots);
   if (!shares_rows(split)) return;
   const std::int64_t rows = batch_rows(split, plan.argument[roles.dy].tensor.dtype);
-  partials = cut.take<kernels::RowSums>(Checked(rows) * ceil_div(split.columns, kRowBlockColumns));
+  partials =
+      cut.take<kernels::RowSums>(Checked(rows) * ceil_div(split.columns, row_block_columns(split)));
   maps = cut.take<kernels::RowMap>(rows);
   exact = cut.take<bool>(rows);
 }

@@ -12,6 +12,11 @@ namespace normgrad {
 
 // A row's sums are cut into blocks of so many columns, which threads may share.
 inline constexpr std::int64_t kRowBlockColumns = 8192;
+// Of rows that go by way of tiles, those that a tile has room for.
+inline constexpr std::int64_t kRowTileColumns = 512;
+constexpr std::int64_t row_block_columns(const RowSplit& split) {
+  return split.packed ? kRowTileColumns : kRowBlockColumns;
+}
 
 // Few long rows: threads share each row, so many rows at once.
 bool shares_rows(const RowSplit& split);

@@ -122,6 +122,75 @@ void set_row_statistics(Random& random, Problem& p, Format data, Extents leading
 
 namespace {
 
+// What a row, its leading dims, or leading dims but the last, have in common.
+TensorSpec spread(Random& random, Format format, const Extents& shape, std::size_t axes) {
+  const auto leading = static_cast<std::ptrdiff_t>(shape.size() - axes);
+  Extents out(shape.end() - static_cast<std::ptrdiff_t>(axes), shape.end());
+  if (leading > 0 && random.one_in(2)) {
+    if (random.one_in(2)) out.insert(out.begin(), 1);
+    out.insert(out.begin(), shape.begin(), shape.begin() + leading - 1);
+  } else if (random.one_in(3)) {
+    out = shape;
+  }
+  return random_layout(random, format, out, Role::kInput, LastStride::kAny);
+}
+
+// Tensors that are fused with the norm, other types, columns that do not lie side by side, rows of several axes.
+void fuse(Random& random, Problem& p, Format data) {
+  const Extents shape = p.tensor[p.big_input()].shape;
+  const auto axes = static_cast<std::size_t>(p.row_axes);
+  const auto format = [&] {
+    return random.pick({data, data, data, Format::kF32, Format::kF16, Format::kBF16});
+  };
+  const auto big = [&](Slot slot, Role role) {
+    p.tensor[slot] = random_layout(random, format(), shape, role, LastStride::kAny);
+  };
+  const bool forward = is_row_forward(p.op),
+             layer = p.op == Op::kLayerNorm || p.op == Op::kLayerNormForward;
+  for (const Slot slot : {kX, kXHat, kDy}) {
+    if (slot != p.big_input() && p.has(slot) && slot != p.dx_shares) big(slot, Role::kInput);
+  }
+  if (p.has(p.big_output()) && p.dx_shares == kDx) big(p.big_output(), Role::kOutput);
+  if (p.has(kX) && random.one_in(2))
+    big(kX2, Role::kInput), p.alpha = random.pick({1.0, 1.0, 0.81});
+  const auto wants = [&] { return random.one_in(3); };
+  if (forward && wants()) big(kXSum, Role::kOutput);
+  if (forward && wants()) big(kY2, Role::kOutput);
+  if (layer && forward) {
+    if (wants()) big(kXHatOut, Role::kOutput);
+    if (wants()) p.tensor[kXBias] = spread(random, format(), shape, axes);
+    if (wants()) p.tensor[kShift] = spread(random, format(), shape, axes);
+    Extents leading(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(axes));
+    if (wants())
+      p.tensor[kSigmaOut] =
+          random_layout(random, Format::kF32, leading, Role::kOutput, LastStride::kAny);
+  }
+  if ((forward || layer) && wants()) p.tensor[kScale] = spread(random, format(), shape, axes);
+  if (!forward && wants()) big(kDsum, Role::kInput);
+  if (!forward && layer && wants()) big(kDx2, Role::kOutput);
+}
+
+// Rows of more than one axis: parameters have as many.
+void set_row_axes(Random& random, Problem& p) {
+  const Extents shape = p.tensor[p.big_input()].shape;
+  p.row_axes = 1 + static_cast<int>(random.below(shape.size()));
+  const auto axes = static_cast<std::ptrdiff_t>(p.row_axes);
+  const Extents row(shape.end() - axes, shape.end());
+  Extents leading(shape.begin(), shape.end() - axes);
+  if (random.one_in(3)) leading.insert(leading.end(), row.size(), 1);
+  for (const Slot slot : {kDw, kDb, kW, kB}) {
+    const Role role = is_output(slot) ? Role::kOutput : Role::kInput;
+    if (p.has(slot))
+      p.tensor[slot] = random_layout(random, p.tensor[slot].format, row, role, LastStride::kAny);
+  }
+  for (const Slot slot : {kMean, kRstd, kSigma, kMeanOut, kRstdOut}) {
+    const Role role = is_output(slot) ? Role::kOutput : Role::kInput;
+    if (p.has(slot))
+      p.tensor[slot] =
+          random_layout(random, p.tensor[slot].format, leading, role, LastStride::kAny);
+  }
+}
+
 Problem make_row_forward(Random& random, Op op, Format data, const Extents& shape) {
   Problem p;
   p.op = op;
@@ -205,6 +274,8 @@ Case make_case(Op op, std::uint64_t master_seed, std::size_t index, Arithmetic a
   const Format data = random.pick({Format::kF32, Format::kF16, Format::kBF16});
   if (is_row_norm(op)) {
     out.problem = make_row_problem(random, op, data, row_shape(random));
+    if (random.one_in(4)) set_row_axes(random, out.problem);
+    if (random.one_in(3)) fuse(random, out.problem, data);
   } else if (op == Op::kGatherStats) {
     out.problem = make_gather_problem(random);
   } else {

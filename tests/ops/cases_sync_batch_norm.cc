@@ -81,9 +81,10 @@ void forward(Maker& make) {
     return make.share(kX);
   }
   make.p.momentum = make.random.pick({0.1, 0.003, 0.9, 1.0, 0.0});
-  const std::size_t wanted = make.random.one_in(2) ? 63 : 1 + make.random.below(63);
+  std::size_t wanted = make.random.one_in(2) ? 63 : 1 + make.random.below(63);
   for (const Slot slot : {kY, kMeanOut, kRstdOut, kVarOut, kRunningMean, kRunningVar}) {
-    if ((wanted >> (slot - kY) & 1) != 0) slot == kY ? make.big(slot) : make.vector(slot);
+    if ((wanted & 1) != 0) slot == kY ? make.big(slot) : make.vector(slot);
+    wanted >>= 1;
   }
   make.share(kX);
 }

@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "ops/fused.h"
 #include "ops/model.h"
 
 namespace ops_test {
@@ -75,6 +76,11 @@ ExpectedOutputs of_forward(const Problem& problem, normgrad::Arithmetic arithmet
   out.output[kY] = f.y;
   out.output[kMeanOut] = f.mean;
   out.output[kRstdOut] = f.rstd;
+  out.output[kSigmaOut] = f.rstd;
+  for (std::size_t i = 0; i < f.rstd.value.size(); ++i) {
+    const reference::Quad sigma = 1 / f.rstd.value[i];
+    out.output[kSigmaOut].set(i, sigma, reference::magnitude(sigma));
+  }
   out.output[kVarOut] = f.var;
   out.output[kRunningMean] = f.running_mean;
   out.output[kRunningVar] = f.running_var;
@@ -100,7 +106,8 @@ ExpectedOutputs of_gather_stats(const Problem& problem) {
 }  // namespace
 
 reference::Output kind_of(Slot slot) {
-  if (slot == kDx || slot == kY) return reference::Output::kElement;
+  if (slot == kDx || slot == kY || slot == kDx2 || slot == kY2 || slot == kXHatOut || slot == kXSum)
+    return reference::Output::kElement;
   return slot <= kSumDyXmu ? reference::Output::kSum : reference::Output::kStatistic;
 }
 
@@ -110,7 +117,27 @@ reference::Arithmetic arithmetic_of(Op op, normgrad::Arithmetic arithmetic) {
                                                    : reference::Arithmetic::kExact;
 }
 
+namespace {
+
+// x_hat is y without w and b; it and the stored sum lie between, too.
+ExpectedOutputs of_fused(const Problem& problem, normgrad::Arithmetic arithmetic) {
+  const Problem between = without_fusion(problem, arithmetic);
+  ExpectedOutputs out = expected_outputs(between, arithmetic);
+  add_fusion(problem, out);
+  const Values& x = between.value[between.has(kXHat) ? kXHat : kX];
+  out.output[kXSum] = Expected(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) out.output[kXSum].set(i, x[i], 0);
+  if (!problem.has(kXHatOut)) return out;
+  Problem plain = between;
+  for (const Slot slot : {kW, kB}) plain.tensor[slot] = {}, plain.value[slot].clear();
+  out.output[kXHatOut] = expected_outputs(plain, arithmetic).output[kY];
+  return out;
+}
+
+}  // namespace
+
 ExpectedOutputs expected_outputs(const Problem& problem, normgrad::Arithmetic arithmetic) {
+  if (is_packed(problem)) return of_fused(problem, arithmetic);
   if (problem.op == Op::kForward || is_row_forward(problem.op)) {
     return of_forward(problem, arithmetic);
   }

@@ -34,10 +34,9 @@ std::vector<Slot> statistics_of(Form form) {
 
 Op op_of(Form form) {
   constexpr Op kOpOf[] = {
-      Op::kLayerNorm, Op::kLayerNorm, Op::kRmsNorm,       Op::kRmsNorm,
-      Op::kBatchNorm, Op::kBatchNorm, Op::kBatchNormSums, Op::kElemtBackward,
-      Op::kForward,   Op::kForward,   Op::kGatherStats,   Op::kLayerNormForward,
-      Op::kRmsNormForward};
+      Op::kLayerNorm,   Op::kLayerNorm,        Op::kRmsNorm,       Op::kRmsNorm, Op::kBatchNorm,
+      Op::kBatchNorm,   Op::kBatchNormSums,    Op::kElemtBackward, Op::kForward, Op::kForward,
+      Op::kGatherStats, Op::kLayerNormForward, Op::kRmsNormForward};
   return kOpOf[static_cast<int>(form)];
 }
 

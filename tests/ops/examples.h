@@ -33,10 +33,10 @@ inline constexpr Form kForms[] = {Form::kLayerNormOfXHat,   Form::kLayerNormOfX,
 inline constexpr Form kSyncForms[] = {Form::kBatchNormSums, Form::kElemtBackward,
                                       Form::kForwardTraining, Form::kForwardGiven};
 inline constexpr Form kNormForms[] = {
-    Form::kLayerNormOfXHat,   Form::kLayerNormOfX,       Form::kRmsNorm,       Form::kRmsNormOfRstd,
-    Form::kBatchNormTraining, Form::kBatchNormInference, Form::kBatchNormSums, Form::kElemtBackward,
-    Form::kForwardTraining,   Form::kForwardGiven,       Form::kLayerNormForward,
-    Form::kRmsNormForward};
+    Form::kLayerNormOfXHat, Form::kLayerNormOfX,      Form::kRmsNorm,
+    Form::kRmsNormOfRstd,   Form::kBatchNormTraining, Form::kBatchNormInference,
+    Form::kBatchNormSums,   Form::kElemtBackward,     Form::kForwardTraining,
+    Form::kForwardGiven,    Form::kLayerNormForward,  Form::kRmsNormForward};
 inline constexpr Form kRowForwardForms[] = {Form::kLayerNormForward, Form::kRmsNormForward};
 const char* name(Form form);
 bool is_batch_norm(Form form);

@@ -1,8 +1,11 @@
 #include "ops/model.h"
 
+#include "ops/fused.h"
+
 namespace ops_test {
 
 Outputs run_model(const Problem& problem, normgrad::Arithmetic arithmetic) {
+  if (is_packed(problem)) return fused_model(problem, arithmetic);
   switch (problem.op) {
     case Op::kLayerNorm:
     case Op::kRmsNorm:

@@ -100,12 +100,14 @@ Outputs row_forward_model(const Problem& p, Arithmetic arithmetic) {
     if (e.columns == 0) {
       store(p, out, kMeanOut, row, 0);
       store(p, out, kRstdOut, row, std::nan(""));
+      store(p, out, kSigmaOut, row, std::nan(""));
       continue;
     }
     Row r{p, row * e.columns, e.columns};
     r.compute(arithmetic);
     store(p, out, kMeanOut, row, r.mean);
     store(p, out, kRstdOut, row, r.rstd);
+    store(p, out, kSigmaOut, row, 1 / r.rstd);
     for (std::size_t d = 0; d < e.columns; ++d) store(p, out, kY, r.first + d, r.y(d));
   }
   return out;

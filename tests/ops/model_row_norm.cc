@@ -32,7 +32,7 @@ struct RowModel {
   template <class TermAt>
   double row_sum(Arithmetic in, std::size_t row, const TermAt& term) const {
     std::vector<double> blocks;
-    for (const Range block : parts_of(e.columns, kColumnBlock)) {
+    for (const Range block : parts_of(e.columns, p.row_block)) {
       Totals totals(in, p.data_format());
       totals.add_piece(block.end - block.begin,
                        [&](std::size_t d) { return term(row * e.columns + block.begin + d); });

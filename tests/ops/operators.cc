@@ -27,10 +27,12 @@ using normgrad::Arg;
 // What one slot is called in include/normgrad. Some names are both an output's and an input's there.
 Arg arg_of(Op op, Slot slot) {
   constexpr Arg kArg[] = {
-      Arg::kDx,   Arg::kDw,   Arg::kDb,    Arg::kSumDy,       Arg::kSumDyXmu,   Arg::kY,
-      Arg::kMean, Arg::kRstd, Arg::kVar,   Arg::kRunningMean, Arg::kRunningVar, Arg::kDy,
-      Arg::kX,    Arg::kXHat, Arg::kW,     Arg::kMean,        Arg::kRstd,       Arg::kSigma,
-      Arg::kVar,  Arg::kB,    Arg::kSumDy, Arg::kSumDyXmu,    Arg::kCounts};
+      Arg::kDx,    Arg::kDw,    Arg::kDb,          Arg::kSumDy,      Arg::kSumDyXmu, Arg::kY,
+      Arg::kMean,  Arg::kRstd,  Arg::kVar,         Arg::kXSum,       Arg::kXHat,     Arg::kSigma,
+      Arg::kY2,    Arg::kDx2,   Arg::kRunningMean, Arg::kRunningVar, Arg::kDy,       Arg::kX,
+      Arg::kXHat,  Arg::kW,     Arg::kMean,        Arg::kRstd,       Arg::kSigma,    Arg::kVar,
+      Arg::kB,     Arg::kSumDy, Arg::kSumDyXmu,    Arg::kCounts,     Arg::kX2,       Arg::kXBias,
+      Arg::kScale, Arg::kShift, Arg::kDsum};
   static_assert(std::size(kArg) == kSlotCount);
   if (op == Op::kGatherStats && slot == kMeanOut) return Arg::kMeanAll;
   if (op == Op::kGatherStats && slot == kRstdOut) return Arg::kRstdAll;
@@ -69,6 +71,8 @@ Status make_plan(const Problem& p, normgrad::Plan* plan) {
   problem.momentum = p.momentum;
   problem.training = p.training;
   problem.channel_axis = p.channel_axis;
+  problem.row_axes = p.row_axes;
+  problem.alpha = p.alpha;
   for (int slot = 0; slot < kSlotCount; ++slot) {
     if (p.has(Slot(slot))) problem[arg_of(p.op, Slot(slot))] = tensor(p, Slot(slot));
   }

@@ -45,6 +45,11 @@ const char* name(Slot slot) {
                                     "mean_out",
                                     "rstd_out",
                                     "var_out",
+                                    "x_sum",
+                                    "x_hat_out",
+                                    "sigma_out",
+                                    "y2",
+                                    "dx2",
                                     "running_mean",
                                     "running_var",
                                     "dy",
@@ -58,14 +63,20 @@ const char* name(Slot slot) {
                                     "b",
                                     "sum_dy_given",
                                     "sum_dy_xmu_given",
-                                    "counts"};
+                                    "counts",
+                                    "x2",
+                                    "x_bias",
+                                    "scale",
+                                    "shift",
+                                    "dsum"};
   static_assert(std::size(kNames) == kSlotCount);
   return kNames[slot];
 }
 
 RowExtents row_extents(const Problem& problem) {
   const std::vector<std::int64_t>& shape = problem.tensor[problem.big_input()].shape;
-  return {product(shape, 0, shape.size() - 1), static_cast<std::size_t>(shape.back())};
+  const std::size_t leading = shape.size() - static_cast<std::size_t>(problem.row_axes);
+  return {product(shape, 0, leading), product(shape, leading, shape.size())};
 }
 
 ChannelExtents channel_extents(const Problem& problem) {
@@ -189,6 +200,8 @@ std::string describe(const Problem& problem) {
         << " eps=" << problem.eps;
   }
   if (is_row_forward(problem.op)) out << " eps=" << problem.eps;
+  if (problem.row_axes != 1) out << " row_axes=" << problem.row_axes;
+  if (problem.alpha != 1) out << " alpha=" << problem.alpha;
   if (problem.momentum != 0) out << " momentum=" << problem.momentum;
   for (int slot = 0; slot < kSlotCount; ++slot) {
     if (!problem.has(Slot(slot))) continue;

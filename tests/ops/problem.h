@@ -49,6 +49,11 @@ enum Slot {
   kMeanOut,
   kRstdOut,
   kVarOut,
+  kXSum,
+  kXHatOut,
+  kSigmaOut,
+  kY2,
+  kDx2,
   kRunningMean,
   kRunningVar,
   kDy,
@@ -63,14 +68,20 @@ enum Slot {
   kSumDyGiven,
   kSumDyXmuGiven,
   kCounts,
+  kX2,
+  kXBias,
+  kScale,
+  kShift,
+  kDsum,
   kSlotCount
 };
 inline constexpr std::size_t kOutputCount = kRunningVar + 1;
-inline constexpr Slot kOutputs[] = {kDx,      kDw,      kDb,     kSumDy,       kSumDyXmu,  kY,
-                                    kMeanOut, kRstdOut, kVarOut, kRunningMean, kRunningVar};
-inline constexpr Slot kInputs[] = {kRunningMean,   kRunningVar, kDy,    kX,   kXHat, kW,
-                                   kMean,          kRstd,       kSigma, kVar, kB,    kSumDyGiven,
-                                   kSumDyXmuGiven, kCounts};
+inline constexpr Slot kOutputs[] = {
+    kDx,     kDw,   kDb,      kSumDy,    kSumDyXmu, kY,   kMeanOut,     kRstdOut,
+    kVarOut, kXSum, kXHatOut, kSigmaOut, kY2,       kDx2, kRunningMean, kRunningVar};
+inline constexpr Slot kInputs[] = {
+    kRunningMean, kRunningVar,    kDy,     kX,  kXHat,  kW,     kMean,  kRstd, kSigma, kVar, kB,
+    kSumDyGiven,  kSumDyXmuGiven, kCounts, kX2, kXBias, kScale, kShift, kDsum};
 constexpr bool is_output(Slot slot) { return slot <= kRunningVar; }
 constexpr bool is_input(Slot slot) { return slot >= kRunningMean; }
 
@@ -96,6 +107,10 @@ struct Problem {
   double momentum = 0;
   bool training = true;
   int channel_axis = 1;
+  int row_axes = 1;
+  double alpha = 1;
+  std::size_t row_block =
+      8192;  // columns of a block of the sums along rows: a property of the tree, for the model alone
 
   bool has(Slot slot) const { return tensor[slot].present(); }
   // The big input that every norm has, and the big output that may lie in its place.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/fused.h"
 #include "ops/values_batch_norm.h"
 
 namespace ops_test {
@@ -227,6 +228,14 @@ void fill_norm(Problem& p, DataClass data_class, Random& random) {
   for (std::size_t i = 0; i < p.value[kDy].size(); ++i) p.value[kDy][i] = generator.dy(i);
   for (std::size_t i = 0; i < count; ++i) x[i] = generator.x(i);
   settle(p.has(kX) ? p.tensor[kX] : contiguous(p.data_format(), p.tensor[p.big_input()].shape), x);
+  if (p.has(kX)) p.value[kX] = x;
+  for (const Slot slot : {kX2, kXBias, kScale, kShift, kDsum}) {
+    if (!p.has(slot)) continue;
+    p.value[slot].resize(element_count(p.tensor[slot]));
+    for (double& v : p.value[slot]) v = slot == kDsum ? generator.dy(0) : random.normal();
+    settle(p.tensor[slot], p.value[slot]);
+  }
+  if (p.has(kX2) || p.has(kXBias)) x = summed_x(p, Arithmetic::kExact);
 
   const Groups groups(p);
   const Statistics s = statistics(p, x);
@@ -237,7 +246,6 @@ void fill_norm(Problem& p, DataClass data_class, Random& random) {
     const std::size_t g = groups.place(i).group;
     p.value[kXHat].push_back(standardized(x[i], s.mean[g], std::sqrt(s.var[g] + eps)));
   }
-  if (p.has(kX)) p.value[kX] = x;
   if (p.has(kW)) p.value[kW].resize(element_count(p.tensor[kW]));
   for (double& w : p.value[kW]) w = generator.w();
   if (p.has(kB)) p.value[kB].resize(element_count(p.tensor[kB]));

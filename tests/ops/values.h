@@ -20,9 +20,9 @@ enum class DataClass {
   kSpecial,        // one NaN or infinity
   kBadStatistics,  // one statistic is 0, negative, infinite or NaN
   kZeros,
-  kUnrelated,  // statistics that do not belong to x
-  kScaled,     // as kExtreme, but within what fast arithmetic promises its bound for
-  kOutliers,   // the first element of each group of dy, of x or of both is huge
+  kUnrelated,    // statistics that do not belong to x
+  kScaled,       // as kExtreme, but within what fast arithmetic promises its bound for
+  kOutliers,     // the first element of each group of dy, of x or of both is huge
   kMixedGroups,  // some rows or channels leave the range of f32 products, their neighbours do not
   kCount
 };
