@@ -106,7 +106,7 @@ const Kind kKinds[] = {
        return static_cast<int>(infiniopDestroyRMSNormBackwardDescriptor(
            static_cast<infiniopRMSNormBackwardDescriptor_t>(h)));
      },
-     is_registered<HandleKind::kInfiniopRmsNormBackward>, nullptr},
+     is_registered<HandleKind::kInfiniopOperator>, nullptr},
     {"infinirt event", 100000,
      [] {
        infinirtEvent_t made = nullptr;

@@ -15,6 +15,7 @@ inline constexpr int kAclnnNullPointer = 161001;
 inline constexpr int kAclnnInvalid = 161002;
 inline constexpr int kAclnnRuntime = 361001;
 inline constexpr int kAclnnInner = 561000;
+inline constexpr int kAclnnInnerShape = 561002;
 inline constexpr int kAclnnInnerNullPointer = 561103;
 
 // Leaves the sentence of a refusal, returns `code`.

@@ -13,9 +13,7 @@ namespace normgrad {
 enum class HandleKind : std::uint8_t {
   kInfiniopHandle = 1,
   kInfiniopTensor,
-  kInfiniopLayerNormBackward,
-  kInfiniopRmsNormBackward,
-  kInfiniopBatchNormBackward,
+  kInfiniopOperator,
   kInfinirtEvent,
   kAclDataBuffer,
   kAclTensor,

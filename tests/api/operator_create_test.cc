@@ -1,4 +1,5 @@
 // infiniopCreate...Descriptor: every way to get it wrong, for every argument of every operator.
+#include <cmath>
 #include <cstdint>
 #include <functional>
 
@@ -84,8 +85,9 @@ class Provocations {
       add(i, "dtype " + std::to_string(dtype), INFINI_STATUS_BAD_TENSOR_DTYPE,
           [dtype](TensorSpec& spec) { spec.dtype = static_cast<infiniDtype_t>(dtype); });
     }
+    const bool may_differ = op_.takes_any_weights && op_.arguments[i].form == Form::kVector;
     for (const auto dtype : {INFINI_DTYPE_F16, INFINI_DTYPE_BF16}) {
-      add(i, "mixed dtypes", INFINI_STATUS_BAD_TENSOR_DTYPE,
+      add(i, may_differ ? "of 16 bits beside F32" : "mixed dtypes", INFINI_STATUS_BAD_TENSOR_DTYPE,
           [dtype](TensorSpec& spec) { spec.dtype = dtype; });
       if (first) all_.back().argument = op_.arguments[1].name;  // now all others differ from it
     }
@@ -124,11 +126,12 @@ class Provocations {
     };
     if (argument.output) add_strides("stride 0", 0, 0);
     if (argument.form != Form::kData) return;
+    if (argument.output) add_strides("rows that overlap", 1, 4);
+    if (op_.layout == Layout::kAny) return;
     add_strides("last stride 2", 2, 2);
     add_strides("last stride 0", 2, 0);
     add_strides("last stride -1", 2, -1);
-    if (argument.output) add_strides("rows that overlap", 1, 4);
-    if (&op_ != &batch_norm()) return;
+    if (op_.layout != Layout::kContiguous) return;
     add_strides("a gap between samples", 0, 21);
     add_strides("a gap between channels", 1, 6);
     add_strides("samples backwards", 0, -20);
@@ -154,8 +157,9 @@ class Provocations {
   // Pointers, then data types, then shapes, then strides: the first defect found decides.
   void order() {
     const std::string first = op_.arguments[0].name;
-    const std::string last = op_.arguments.back().name;
-    const std::size_t i = op_.arguments.size() - 1;
+    std::size_t i = op_.arguments.size() - 1;
+    while (op_.arguments[i].optional) --i;
+    const std::string last = op_.arguments[i].name;
     add("null and a wrong dtype", INFINI_STATUS_BAD_PARAM, last, [i](Call& call) {
       call.replaced[i] = [] { return nullptr; };
       call.specs[0].dtype = INFINI_DTYPE_I8;
@@ -246,33 +250,52 @@ TEST(OperatorCreate, TheThreeDataTypesAreTaken) {
   }
 }
 
-TEST(OperatorCreate, RowNormsTakeRanksTwoToEight) {
-  for (const Operator* op : {&layer_norm(), &rms_norm()}) {
-    for (std::size_t rank = 2; rank <= 8; ++rank) {
-      const Descriptor descriptor(*op, specs_for(*op, std::vector<std::size_t>(rank, 2)));
+TEST(OperatorCreate, RanksAreTakenOrRefused) {
+  for (const Operator* op : operators()) {
+    for (std::size_t rank = op->vector_dim == 1 ? 2 : 1; rank <= 8; ++rank) {
+      const auto specs = specs_for(*op, std::vector<std::size_t>(rank, 2));
+      if (rank >= op->least_rank && rank <= op->most_rank) {
+        const Descriptor descriptor(*op, specs);
+        continue;
+      }
+      const Handle handle;
+      TensorDescriptors tensors(specs);
+      InfiniopDescriptor* descriptor = nullptr;
+      EXPECT_TRUE(fails_with(INFINI_STATUS_BAD_TENSOR_SHAPE,
+                             op->create(handle.get(), &descriptor, tensors.data()),
+                             op->create_name(), op->arguments[0].name));
     }
   }
 }
 
-TEST(OperatorCreate, RowNormsRefuseRankOne) {
-  for (const Operator* op : {&layer_norm(), &rms_norm()}) {
-    const Handle handle;
-    TensorDescriptors tensors(specs_for(*op, {5}));
-    InfiniopDescriptor* descriptor = nullptr;
-    EXPECT_TRUE(fails_with(INFINI_STATUS_BAD_TENSOR_SHAPE,
-                           op->create(handle.get(), &descriptor, tensors.data()), op->create_name(),
-                           op->arguments[0].name));
+TEST(OperatorCreate, WeightsOfAnyTypeBesideHalves) {
+  for (const Operator* op : {&rms_norm_forward(), &add_rms_norm()}) {
+    for (const auto data : {INFINI_DTYPE_F16, INFINI_DTYPE_BF16}) {
+      for (const auto weight : {INFINI_DTYPE_F16, INFINI_DTYPE_BF16, INFINI_DTYPE_F32}) {
+        auto specs = specs_for(*op, kShape, data);
+        specs.back().dtype = weight;
+        const Descriptor descriptor(*op, specs);
+      }
+    }
   }
 }
 
-TEST(OperatorCreate, BatchNormTakesRankThreeOnly) {
-  for (const std::vector<std::size_t>& shape : {std::vector<std::size_t>{3, 4}, {3, 4, 5, 6}}) {
-    const Handle handle;
-    TensorDescriptors tensors(specs_for(batch_norm(), shape));
-    InfiniopDescriptor* descriptor = nullptr;
-    EXPECT_TRUE(fails_with(INFINI_STATUS_BAD_TENSOR_SHAPE,
-                           batch_norm().create(handle.get(), &descriptor, tensors.data()),
-                           batch_norm().create_name(), "grad_input"));
+TEST(OperatorCreate, EpsilonsAreAboveZeroOrNotNegative) {
+  const Handle handle;
+  InfiniopDescriptor* descriptor = nullptr;
+  for (const float eps : {0.0f, -1e-6f, 1.5f, std::nanf(""), HUGE_VALF}) {
+    TensorDescriptors t(specs_for(rms_norm_forward(), kShape));
+    EXPECT_TRUE(fails_with(
+        INFINI_STATUS_BAD_PARAM,
+        infiniopCreateRMSNormDescriptor(handle.get(), &descriptor, t[0], t[1], t[2], eps),
+        rms_norm_forward().create_name(), "epsilon"));
+  }
+  for (const float eps : {-1e-6f, std::nanf("")}) {
+    TensorDescriptors t(specs_for(layer_norm_forward(), kShape));
+    EXPECT_TRUE(fails_with(INFINI_STATUS_BAD_PARAM,
+                           infiniopCreateLayerNormDescriptor(handle.get(), &descriptor, t[0], t[1],
+                                                             t[2], t[3], t[4], t[5], eps),
+                           layer_norm_forward().create_name(), "eps"));
   }
 }
 
@@ -284,7 +307,8 @@ TEST(OperatorCreate, StridesOfExtentsOfOneMeanNothing) {
            {std::vector<std::size_t>{1, 4, 5}, {3, 1, 5}, {3, 4, 1}, {1, 1, 1}}) {
         auto specs = specs_for(*op, shape);
         for (TensorSpec& spec : specs) {
-          for (std::size_t d = 0; d < spec.shape.size(); ++d) {
+          const bool last_counts = op->layout == Layout::kUnitLastAlways && spec.shape.size() == 3;
+          for (std::size_t d = 0; d < spec.shape.size() - (last_counts ? 1 : 0); ++d) {
             if (spec.shape[d] == 1) spec.strides[d] = stride;
           }
         }

@@ -8,7 +8,7 @@
 #include "api/operators.h"
 #include "normgrad/last_error.h"
 #include "reference/criterion.h"
-#include "reference/gradients.h"
+#include "reference/forward.h"
 
 namespace api_test {
 namespace {
@@ -81,7 +81,8 @@ class Computation {
         descriptor_(op, specs_, left_out_) {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       tensors_.emplace_back(specs_[i]);
-      if (!op.arguments[i].output) fill(tensors_[i], specs_[i].elements(), i);
+      const bool is_running = &op == &batch_norm_forward() && (i == 1 || i == 2);
+      if (!op.arguments[i].output || is_running) fill(tensors_[i], specs_[i].elements(), i);
       pointers_.push_back(tensors_[i].data());
     }
   }
@@ -96,14 +97,12 @@ class Computation {
     const std::size_t size = descriptor_.workspace_size();
     std::vector<std::byte> workspace(size + 65, std::byte{1});
     std::byte* begin = workspace.data() + 1;
-    const reference::Gradients expected = reference_result();
+    const std::vector<ExpectedOutput> all = reference_results();
     ASSERT_EQ(op_.compute(descriptor_.get(), size == 0 ? nullptr : begin, size, pointers_.data()),
               INFINI_STATUS_SUCCESS)
         << normgradGetLastError();
     for (std::size_t i = size + 1; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], std::byte{1});
-    check(0, expected.dx, reference::Output::kElement);
-    check(1, expected.dw, reference::Output::kSum);
-    if (&op_ != &rms_norm() && !left_out_) check(2, expected.db, reference::Output::kSum);
+    for (const ExpectedOutput& one : all) check(op_.find(one.name), one.expected, one.kind);
   }
 
   Tensor& tensor(const char* name) { return tensors_[op_.find(name)]; }
@@ -111,33 +110,95 @@ class Computation {
  private:
   std::vector<double> values(const char* name) const { return tensors_[op_.find(name)].values(); }
 
-  reference::Gradients reference_result() const {
+  struct ExpectedOutput {
+    const char* name;
+    reference::Expected expected;
+    reference::Output kind;
+  };
+  std::vector<double> optional(const char* name) const {
+    return left_out_ ? std::vector<double>() : values(name);
+  }
+  std::vector<ExpectedOutput> reference_results() const {
+    using enum reference::Output;
+    const auto& shape = specs_[0].shape;
+    const std::size_t columns = shape.back(), rows = specs_[0].elements() / columns;
     if (&op_ == &batch_norm()) {
-      const auto& shape = specs_[0].shape;
-      return reference::batch_norm_backward({.outer = shape[0],
-                                             .channels = shape[1],
-                                             .inner = shape[2],
-                                             .dy = values("grad_output"),
-                                             .x = values("input"),
-                                             .w = values("weight"),
-                                             .mean = values("running_mean"),
-                                             .rstd = {},
-                                             .var = values("running_var")});
+      const auto g = reference::batch_norm_backward({.outer = shape[0],
+                                                     .channels = shape[1],
+                                                     .inner = shape[2],
+                                                     .dy = values("grad_output"),
+                                                     .x = values("input"),
+                                                     .w = values("weight"),
+                                                     .mean = values("running_mean"),
+                                                     .rstd = {},
+                                                     .var = values("running_var")});
+      return {
+          {"grad_input", g.dx, kElement}, {"grad_weight", g.dw, kSum}, {"grad_bias", g.db, kSum}};
     }
-    reference::RowNorm in;
-    in.columns = specs_[0].shape.back();
-    in.rows = specs_[0].elements() / in.columns;
+    if (&op_ == &batch_norm_forward()) {
+      const auto f = reference::batch_norm_forward({.outer = shape[0],
+                                                    .channels = shape[1],
+                                                    .inner = shape[2],
+                                                    .x = values("input"),
+                                                    .w = values("weight"),
+                                                    .b = values("bias"),
+                                                    .mean = {},
+                                                    .rstd = {},
+                                                    .var = {},
+                                                    .running_mean = values("running_mean"),
+                                                    .running_var = values("running_var"),
+                                                    .eps = double{1e-5f},
+                                                    .momentum = 0.25});
+      return {{"output", f.y, kElement},
+              {"running_mean", f.running_mean, kStatistic},
+              {"running_var", f.running_var, kStatistic}};
+    }
     if (&op_ == &layer_norm()) {
-      in.dy = values("grad_output");
-      in.w = values("weight");
-      in.x_hat = values("input_standardization");
-      in.sigma = values("input_std_deviation");
-      return reference::layer_norm_backward(in);
+      const auto g = reference::layer_norm_backward({rows,
+                                                     columns,
+                                                     values("grad_output"),
+                                                     {},
+                                                     values("input_standardization"),
+                                                     values("input_std_deviation"),
+                                                     {},
+                                                     {},
+                                                     values("weight")});
+      std::vector<ExpectedOutput> all = {{"grad_input", g.dx, kElement},
+                                         {"grad_weight", g.dw, kSum}};
+      if (!left_out_) all.push_back({"grad_bias", g.db, kSum});
+      return all;
     }
-    in.dy = values("grad_y");
-    in.w = values("w");
-    in.x = values("x");
-    return reference::rms_norm_backward(in);
+    if (&op_ == &rms_norm()) {
+      const auto g = reference::rms_norm_backward(
+          {rows, columns, values("grad_y"), values("x"), {}, {}, {}, {}, values("w")});
+      return {{"grad_x", g.dx, kElement}, {"grad_w", g.dw, kSum}};
+    }
+    if (&op_ == &layer_norm_forward()) {
+      const std::vector<double> x = values("input");
+      const auto f = reference::layer_norm_forward(
+          {rows, columns, x, values("weight"), optional("bias"), double{1e-5f}});
+      const auto plain = reference::layer_norm_forward({rows, columns, x, {}, {}, double{1e-5f}});
+      reference::Expected sigma(rows);
+      for (std::size_t r = 0; r < rows; ++r) sigma.set(r, 1 / f.rstd.value[r], 1 / f.rstd.value[r]);
+      return {{"output", f.y, kElement},
+              {"input_standardization", plain.y, kElement},
+              {"input_std_deviation", sigma, kStatistic}};
+    }
+    if (&op_ == &rms_norm_forward()) {
+      const auto f = reference::rms_norm_forward(
+          {rows, columns, values("x"), optional("w"), {}, double{1e-6f}});
+      return {{"y", f.y, kElement}};
+    }
+    const std::vector<double> a = values("a"), b = values("b");
+    std::vector<double> sum(a.size());
+    reference::Expected residual(a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      sum[i] = static_cast<double>(static_cast<float>(a[i]) + static_cast<float>(b[i]));
+      residual.set(i, sum[i], 0);
+    }
+    const auto f =
+        reference::rms_norm_forward({rows, columns, sum, optional("weight"), {}, double{1e-6f}});
+    return {{"y", f.y, kElement}, {"residual_out", residual, kElement}};
   }
 
   // Where an output was put in place of an input, the input's tensor holds it now.
@@ -210,6 +271,7 @@ TEST(OperatorResults, EveryOutputMayBeInPlaceOfAnInputOfItsShape) {
       for (const Argument& output : op->arguments) {
         for (const Argument& input : op->arguments) {
           if (!output.output || input.output || output.form != input.form) continue;
+          if (op == &batch_norm_forward() && output.form == Form::kVector) continue;  // are inputs
           SCOPED_TRACE(op->name + " " + output.name + " in place of " + input.name);
           Computation computation(*op, specs_for(*op, {5, 4, 9}, dtype));
           computation.in_place(output.name, input.name);
@@ -228,12 +290,15 @@ TEST(OperatorResults, StridesOfExtentsOfOneMeanNothing) {
            {std::vector<std::size_t>{1, 4, 5}, {3, 1, 5}, {3, 4, 1}}) {
         auto specs = specs_for(*op, shape);
         for (TensorSpec& spec : specs) {
-          for (std::size_t d = 0; d < spec.shape.size(); ++d) {
+          const bool last_counts = op->layout == Layout::kUnitLastAlways && spec.shape.size() == 3;
+          for (std::size_t d = 0; d < spec.shape.size() - (last_counts ? 1 : 0); ++d) {
             if (spec.shape[d] == 1) spec.strides[d] = stride;
           }
         }
         Computation computation(*op, specs);
-        computation.in_place(op->arguments[0].name, op->arguments[3].name);
+        std::size_t input = 0;
+        while (op->arguments[input].output || op->arguments[input].form != Form::kData) ++input;
+        computation.in_place(op->arguments[0].name, op->arguments[input].name);
         computation.run();
       }
     }
@@ -241,13 +306,32 @@ TEST(OperatorResults, StridesOfExtentsOfOneMeanNothing) {
 }
 
 TEST(OperatorResults, RanksBeyondTheDocument) {
-  for (const Operator* op : {&layer_norm(), &rms_norm()}) {
+  for (const Operator* op : {&layer_norm(), &rms_norm(), &layer_norm_forward()}) {
     for (const std::vector<std::size_t>& shape : {std::vector<std::size_t>{4, 6},
                                                   {2, 3, 4, 5},
                                                   {2, 1, 3, 2, 7},
                                                   {2, 1, 1, 2, 1, 2, 1, 3}}) {
       Computation(*op, specs_for(*op, shape)).run();
     }
+  }
+}
+
+// One row, whose standard deviation is a scalar.
+TEST(OperatorResults, LayerNormOfRankOne) {
+  for (const Operator* op : {&layer_norm(), &layer_norm_forward()}) {
+    Computation(*op, specs_for(*op, {33})).run();
+  }
+}
+
+TEST(OperatorResults, LayerNormWithAnyStrides) {
+  const Operator& op = layer_norm_forward();
+  for (const infiniDtype_t dtype : kDtypes) {
+    auto specs = specs_for(op, {13, 4, 10}, dtype);
+    specs[op.find("output")].strides = {50, 12, 1};
+    specs[op.find("input")].strides = {2, 26, 104};
+    specs[op.find("input_standardization")].strides = {1, 13, 52};
+    specs[op.find("weight")].strides = {2};
+    Computation(op, specs).run();
   }
 }
 
@@ -264,7 +348,7 @@ TEST(OperatorResults, WithoutBiasItsPointerIsIgnored) {
 }
 
 TEST(OperatorResults, EmptyReductionsGiveZero) {
-  for (const Operator* op : operators()) {
+  for (const Operator* op : {&batch_norm(), &layer_norm(), &rms_norm()}) {
     const std::vector<std::size_t> shape{0, 4, 5};
     const auto specs = specs_for(*op, shape);
     const Descriptor descriptor(*op, specs);

@@ -1,4 +1,4 @@
-// The three operators behind one face, so that one table of provocations runs against all of them.
+// What tests make of the table of operators: descriptors, expectations.
 #ifndef TESTS_API_OPERATORS_H
 #define TESTS_API_OPERATORS_H
 
@@ -8,43 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "infiniop.h"
+#include "api/operator_table.h"
 #include "infinirt.h"
 
 namespace api_test {
-
-// kData: all dimensions. kVector: one number per channel or column. kPerRow: the leading
-// dimensions.
-enum class Form { kData, kVector, kPerRow };
-
-struct Argument {
-  const char* name;
-  Form form;
-  bool output;
-  bool optional = false;
-};
-
-struct Operator {
-  std::string name;
-  std::size_t vector_dim;           // the dimension of a rank-3 data tensor that vectors run along
-  std::vector<Argument> arguments;  // in the order of the prototypes
-  infiniStatus_t (*create)(infiniopHandle_t, InfiniopDescriptor**,
-                           const infiniopTensorDescriptor_t*);
-  infiniStatus_t (*workspace_size)(InfiniopDescriptor*, std::size_t*);
-  infiniStatus_t (*compute)(InfiniopDescriptor*, void*, std::size_t, void* const*);
-  infiniStatus_t (*destroy)(InfiniopDescriptor*);
-
-  std::string create_name() const { return "infiniopCreate" + name + "Descriptor"; }
-  std::string workspace_size_name() const { return "infiniopGet" + name + "WorkspaceSize"; }
-  std::string compute_name() const { return "infiniop" + name; }
-  std::string destroy_name() const { return "infiniopDestroy" + name + "Descriptor"; }
-  std::size_t find(const char* argument) const;
-};
-
-const Operator& batch_norm();
-const Operator& layer_norm();
-const Operator& rms_norm();
-const std::vector<const Operator*>& operators();
 
 // What a client says about a tensor.
 struct TensorSpec {

@@ -1,6 +1,5 @@
 // The calls of libnnopbase.so and libopapi_nn.so.
-#include <aclnnop/aclnn_ops_nn.h>
-
+#include "api/aclnn/operator_table.h"
 #include "calls/world.h"
 
 namespace calls {
@@ -224,58 +223,67 @@ std::vector<Entry> of_changes() {
   };
 }
 
-// Phase 1 of every operator.
-int batch_norm(W w, std::uint64_t* size, aclOpExecutor** made) {
-  return aclnnBatchNormGetWorkspaceSize(w.x, w.channel[0], w.channel[1], w.channel[2], w.channel[3],
-                                        true, 0.1, 1e-5, w.dx, w.channel[4], w.channel[5], size,
-                                        made);
-}
-int backward(W w, std::uint64_t* size, aclOpExecutor** made) {
-  return aclnnBatchNormBackwardGetWorkspaceSize(w.dy, w.x, w.channel[0], w.channel[1], w.channel[2],
-                                                w.channel[3], w.channel[4], true, 1e-5, w.mask,
-                                                w.dx, w.channel[5], w.channel[6], size, made);
-}
-int fast_backward(W w, std::uint64_t* size, aclOpExecutor** made) {
-  return aclnnFastBatchNormBackwardGetWorkspaceSize(
-      w.dy, w.x, w.channel[0], w.channel[1], w.channel[2], w.channel[3], w.channel[4], true, 1e-5,
-      w.mask, 0, w.dx, w.channel[5], w.channel[6], size, made);
-}
-int reduce(W w, std::uint64_t* size, aclOpExecutor** made) {
-  return aclnnBatchNormReduceBackwardGetWorkspaceSize(
-      w.dy, w.x, w.channel[0], w.channel[1], w.channel[2], true, true, true, w.channel[3],
-      w.channel[4], w.channel[5], w.channel[6], size, made);
-}
-int elemt(W w, std::uint64_t* size, aclOpExecutor** made) {
-  return aclnnBatchNormElemtGetWorkspaceSize(w.x, w.channel[0], w.channel[1], w.channel[2],
-                                             w.channel[3], 1e-5, w.dx, size, made);
-}
-int elemt_backward(W w, std::uint64_t* size, aclOpExecutor** made) {
-  return aclnnBatchNormElemtBackwardGetWorkspaceSize(w.dy, w.x, w.channel[0], w.channel[1],
-                                                     w.channel[2], w.channel[3], w.channel[4],
-                                                     w.counts, w.dx, size, made);
-}
-int stats(W w, std::uint64_t* size, aclOpExecutor** made) {
-  return aclnnBatchNormStatsGetWorkspaceSize(w.x, 1e-5, w.channel[0], w.channel[1], size, made);
-}
-int gather(W w, std::uint64_t* size, aclOpExecutor** made) {
-  return aclnnBatchNormGatherStatsWithCountsGetWorkspaceSize(
-      w.x, w.rows[0], w.rows[1], w.channel[0], w.channel[1], 0.1, 1e-5, w.counts, w.channel[2],
-      w.channel[3], size, made);
+// The tensors of an operator, in memory of their own; values[i] of the world.
+class OperatorTensors {
+ public:
+  OperatorTensors(W w, const aclnn_test::Operator& op) : world_(w) {
+    for (const aclnn_test::Argument& argument : op.arguments) {
+      const std::vector<std::int64_t> shape = shape_of(argument.form);
+      void* const address = w.values[tensors_.size()];
+      tensors_.push_back(aclCreateTensor(shape.data(), shape.size(), ACL_FLOAT, nullptr, 0,
+                                         ACL_FORMAT_ND, shape.data(), shape.size(), address));
+    }
+  }
+  ~OperatorTensors() {
+    for (const aclTensor* tensor : tensors_) world_.must(aclDestroyTensor(tensor));
+  }
+  OperatorTensors(const OperatorTensors&) = delete;
+  OperatorTensors& operator=(const OperatorTensors&) = delete;
+  aclTensor* const* data() const { return tensors_.data(); }
+
+ private:
+  static std::vector<std::int64_t> shape_of(aclnn_test::Form form) {
+    switch (form) {
+      case aclnn_test::Form::kData:
+        return {2, 3, 4};
+      case aclnn_test::Form::kChannels:
+        return {3};
+      case aclnn_test::Form::kRow:
+        return {4};
+      case aclnn_test::Form::kDevices:
+        return {2};
+      case aclnn_test::Form::kPerRow:
+      case aclnn_test::Form::kTable:
+        break;
+    }
+    return {2, 3};
+  }
+  W world_;
+  std::vector<aclTensor*> tensors_;
+};
+
+int phase_one(const aclnn_test::Operator& op, const OperatorTensors& tensors, std::uint64_t* size,
+              aclOpExecutor** made) {
+  aclnn_test::Attributes attributes;
+  attributes.mask = aclnn_test::all_wanted();
+  attributes.normalized = aclnn_test::row_of_four();
+  return op.phase_one(tensors.data(), attributes, size, made);
 }
 
-template <class One>
-void plans(W w, One&& one) {
+void plans(W w, const aclnn_test::Operator& op) {
+  const OperatorTensors tensors(w, op);
   std::uint64_t size = 0;
-  w.makes<aclOpExecutor>([&](auto made) { return one(w, &size, made); }, aclDestroyAclOpExecutor);
+  w.makes<aclOpExecutor>([&](auto made) { return phase_one(op, tensors, &size, made); },
+                         aclDestroyAclOpExecutor);
 }
 
 // Phase 2 destroys the executor, whatever it answers.
-template <class One, class Two>
-void runs(W w, One&& one, Two&& two) {
+void runs(W w, const aclnn_test::Operator& op) {
+  const OperatorTensors tensors(w, op);
   std::uint64_t size = 0;
   aclOpExecutor* made = nullptr;
-  w.must(one(w, &size, &made));
-  w.may_fail([&] { return two(w.workspace, size, made, w.stream); });
+  w.must(phase_one(op, tensors, &size, &made));
+  w.may_fail([&] { return op.phase_two(w.workspace, size, made, w.stream); });
   w.settle();
 }
 
@@ -290,27 +298,13 @@ std::vector<Entry> nnopbase_calls() {
 }
 
 std::vector<Entry> opapi_nn_calls() {
-  return {
-      {"aclnnBatchNormGetWorkspaceSize", [](W w) { plans(w, batch_norm); }},
-      {"aclnnBatchNorm", [](W w) { runs(w, batch_norm, aclnnBatchNorm); }},
-      {"aclnnBatchNormBackwardGetWorkspaceSize", [](W w) { plans(w, backward); }},
-      {"aclnnBatchNormBackward", [](W w) { runs(w, backward, aclnnBatchNormBackward); }},
-      {"aclnnFastBatchNormBackwardGetWorkspaceSize", [](W w) { plans(w, fast_backward); }},
-      {"aclnnFastBatchNormBackward",
-       [](W w) { runs(w, fast_backward, aclnnFastBatchNormBackward); }},
-      {"aclnnBatchNormReduceBackwardGetWorkspaceSize", [](W w) { plans(w, reduce); }},
-      {"aclnnBatchNormReduceBackward", [](W w) { runs(w, reduce, aclnnBatchNormReduceBackward); }},
-      {"aclnnBatchNormElemtGetWorkspaceSize", [](W w) { plans(w, elemt); }},
-      {"aclnnBatchNormElemt", [](W w) { runs(w, elemt, aclnnBatchNormElemt); }},
-      {"aclnnBatchNormElemtBackwardGetWorkspaceSize", [](W w) { plans(w, elemt_backward); }},
-      {"aclnnBatchNormElemtBackward",
-       [](W w) { runs(w, elemt_backward, aclnnBatchNormElemtBackward); }},
-      {"aclnnBatchNormStatsGetWorkspaceSize", [](W w) { plans(w, stats); }},
-      {"aclnnBatchNormStats", [](W w) { runs(w, stats, aclnnBatchNormStats); }},
-      {"aclnnBatchNormGatherStatsWithCountsGetWorkspaceSize", [](W w) { plans(w, gather); }},
-      {"aclnnBatchNormGatherStatsWithCounts",
-       [](W w) { runs(w, gather, aclnnBatchNormGatherStatsWithCounts); }},
-  };
+  aclnn_test::all_wanted(), aclnn_test::row_of_four();  // made now
+  std::vector<Entry> all;
+  for (const aclnn_test::Operator* op : aclnn_test::operators()) {
+    all.push_back({op->phase_one_name(), [op](W w) { plans(w, *op); }});
+    all.push_back({op->name, [op](W w) { runs(w, *op); }});
+  }
+  return all;
 }
 
 }  // namespace calls

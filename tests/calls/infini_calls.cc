@@ -1,4 +1,5 @@
 // The calls of libinfinirt.so and libinfiniop.so.
+#include "api/operator_table.h"
 #include "calls/world.h"
 
 namespace calls {
@@ -168,29 +169,6 @@ std::vector<Entry> of_graphs() {
   };
 }
 
-// The descriptors that World made are of these tensors, too.
-infiniStatus_t create_rms_norm(W w, InfiniopDescriptor** made) {
-  return infiniopCreateRMSNormBackwardDescriptor(w.handle, made, w.data, w.vector, w.data, w.data,
-                                                 w.vector);
-}
-infiniStatus_t create_layer_norm(W w, InfiniopDescriptor** made) {
-  return infiniopCreateLayerNormBackwardDescriptor(w.handle, made, w.data, w.vector, w.vector,
-                                                   w.data, w.vector, w.data, w.per_row);
-}
-
-template <class Create, class Destroy>
-void destroys(W w, Create&& create, Destroy&& destroy) {
-  InfiniopDescriptor* made = nullptr;
-  w.must(create(w, &made));
-  w.succeeds([&] { return destroy(made); });
-}
-
-// With its channels in a descriptor of their own.
-infiniStatus_t create_batch_norm(W w, infiniopTensorDescriptor_t c, InfiniopDescriptor** made) {
-  return infiniopCreateBatchNormBackwardDescriptor(w.handle, made, w.data, c, c, w.data, w.data, c,
-                                                   c, c);
-}
-
 infiniopTensorDescriptor_t channels(W w) {
   constexpr std::size_t kChannels = 3;
   infiniopTensorDescriptor_t made = nullptr;
@@ -198,10 +176,68 @@ infiniopTensorDescriptor_t channels(W w) {
   return made;
 }
 
-template <class Ask>
-void asks_size(W w, Ask&& ask, InfiniopDescriptor* desc) {
-  std::size_t size = 0;
-  w.succeeds([&] { return ask(desc, &size); });
+// Of the tensors of an operator, channels in a descriptor of their own.
+class OperatorDescriptors {
+ public:
+  OperatorDescriptors(W w, const api_test::Operator& op) : world_(w), channels_(channels(w)) {
+    for (const api_test::Argument& argument : op.arguments) {
+      tensors_.push_back(argument.form == api_test::Form::kData     ? w.data
+                         : argument.form == api_test::Form::kPerRow ? w.per_row
+                         : op.vector_dim == 1                       ? channels_
+                                                                    : w.vector);
+    }
+  }
+  ~OperatorDescriptors() { world_.must(infiniopDestroyTensorDescriptor(channels_)); }
+  OperatorDescriptors(const OperatorDescriptors&) = delete;
+  OperatorDescriptors& operator=(const OperatorDescriptors&) = delete;
+  const infiniopTensorDescriptor_t* data() const { return tensors_.data(); }
+
+ private:
+  W world_;
+  infiniopTensorDescriptor_t channels_;
+  std::vector<infiniopTensorDescriptor_t> tensors_;
+};
+
+// body(desc) of an operator's descriptor, which it destroys if `ends`.
+template <class Body>
+void with_descriptor(W w, const api_test::Operator& op, bool ends, Body&& body) {
+  const OperatorDescriptors tensors(w, op);
+  InfiniopDescriptor* made = nullptr;
+  w.must(op.create(w.handle, &made, tensors.data()));
+  body(made);
+  if (!ends) w.must(op.destroy(made));
+}
+
+std::vector<Entry> of_operator(const api_test::Operator& op) {
+  return {
+      {op.create_name(),
+       [&op](W w) {
+         const OperatorDescriptors tensors(w, op);
+         w.makes<InfiniopDescriptor>(
+             [&](auto made) { return op.create(w.handle, made, tensors.data()); }, op.destroy);
+       }},
+      {op.workspace_size_name(),
+       [&op](W w) {
+         with_descriptor(w, op, false, [&](InfiniopDescriptor* desc) {
+           std::size_t size = 0;
+           w.succeeds([&] { return op.workspace_size(desc, &size); });
+         });
+       }},
+      {op.compute_name(),
+       [&op](W w) {
+         with_descriptor(w, op, false, [&](InfiniopDescriptor* desc) {
+           void* data[8];
+           for (int i = 0; i < 8; ++i) data[i] = w.values[i];
+           w.succeeds([&] { return op.compute(desc, w.workspace, sizeof(w.workspace), data); });
+         });
+       }},
+      {op.destroy_name(),
+       [&op](W w) {
+         with_descriptor(w, op, true, [&](InfiniopDescriptor* desc) {
+           w.succeeds([&] { return op.destroy(desc); });
+         });
+       }},
+  };
 }
 
 std::vector<Entry> of_handles() {
@@ -241,76 +277,6 @@ std::vector<Entry> of_handles() {
   };
 }
 
-std::vector<Entry> of_row_norms() {
-  return {
-      {"infiniopCreateRMSNormBackwardDescriptor",
-       [](W w) {
-         w.makes<InfiniopDescriptor>([&](auto made) { return create_rms_norm(w, made); },
-                                     infiniopDestroyRMSNormBackwardDescriptor);
-       }},
-      {"infiniopGetRMSNormBackwardWorkspaceSize",
-       [](W w) { asks_size(w, infiniopGetRMSNormBackwardWorkspaceSize, w.rms_norm); }},
-      {"infiniopRMSNormBackward",
-       [](W w) {
-         w.succeeds([&] {
-           return infiniopRMSNormBackward(w.rms_norm, w.workspace, sizeof(w.workspace), w.values[0],
-                                          w.values[1], w.values[2], w.values[3], w.values[4],
-                                          nullptr);
-         });
-       }},
-      {"infiniopDestroyRMSNormBackwardDescriptor",
-       [](W w) { destroys(w, create_rms_norm, infiniopDestroyRMSNormBackwardDescriptor); }},
-      {"infiniopCreateLayerNormBackwardDescriptor",
-       [](W w) {
-         w.makes<InfiniopDescriptor>([&](auto made) { return create_layer_norm(w, made); },
-                                     infiniopDestroyLayerNormBackwardDescriptor);
-       }},
-      {"infiniopGetLayerNormBackwardWorkspaceSize",
-       [](W w) { asks_size(w, infiniopGetLayerNormBackwardWorkspaceSize, w.layer_norm); }},
-      {"infiniopLayerNormBackward",
-       [](W w) {
-         w.succeeds([&] {
-           return infiniopLayerNormBackward(w.layer_norm, w.workspace, sizeof(w.workspace),
-                                            w.values[0], w.values[1], w.values[2], w.values[3],
-                                            w.values[4], w.values[5], w.values[6], nullptr);
-         });
-       }},
-      {"infiniopDestroyLayerNormBackwardDescriptor",
-       [](W w) { destroys(w, create_layer_norm, infiniopDestroyLayerNormBackwardDescriptor); }},
-  };
-}
-
-std::vector<Entry> of_batch_norm() {
-  return {
-      {"infiniopCreateBatchNormBackwardDescriptor",
-       [](W w) {
-         infiniopTensorDescriptor_t const c = channels(w);
-         w.makes<InfiniopDescriptor>([&](auto made) { return create_batch_norm(w, c, made); },
-                                     infiniopDestroyBatchNormBackwardDescriptor);
-         w.must(infiniopDestroyTensorDescriptor(c));
-       }},
-      {"infiniopGetBatchNormBackwardWorkspaceSize",
-       [](W w) { asks_size(w, infiniopGetBatchNormBackwardWorkspaceSize, w.batch_norm); }},
-      {"infiniopBatchNormBackward",
-       [](W w) {
-         w.succeeds([&] {
-           return infiniopBatchNormBackward(w.batch_norm, w.workspace, sizeof(w.workspace),
-                                            w.values[0], w.values[1], w.values[2], w.values[3],
-                                            w.values[4], w.values[5], w.values[6], w.values[7],
-                                            nullptr);
-         });
-       }},
-      {"infiniopDestroyBatchNormBackwardDescriptor",
-       [](W w) {
-         infiniopTensorDescriptor_t const c = channels(w);
-         destroys(
-             w, [&](W, auto made) { return create_batch_norm(w, c, made); },
-             infiniopDestroyBatchNormBackwardDescriptor);
-         w.must(infiniopDestroyTensorDescriptor(c));
-       }},
-  };
-}
-
 std::vector<Entry> joined(std::initializer_list<std::vector<Entry>> lists) {
   std::vector<Entry> all;
   for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
@@ -323,7 +289,12 @@ std::vector<Entry> infinirt_calls() {
   return joined({of_devices(), of_streams_and_events(), of_memory(), of_graphs()});
 }
 std::vector<Entry> infiniop_calls() {
-  return joined({of_handles(), of_row_norms(), of_batch_norm()});
+  std::vector<Entry> all = of_handles();
+  for (const api_test::Operator* op : api_test::operators()) {
+    const std::vector<Entry> some = of_operator(*op);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 }  // namespace calls

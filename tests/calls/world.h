@@ -7,6 +7,8 @@
 #include <aclnn/aclnn_base.h>
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "infiniop.h"
@@ -122,8 +124,8 @@ class World {
 };
 
 struct Entry {
-  const char* function;
-  void (*run)(World&);
+  std::string function;
+  std::function<void(World&)> run;
   bool of_process = false;  // ends what other threads use
 };
 std::vector<Entry> infinirt_calls();

@@ -18,6 +18,7 @@ InfiniopCall::InfiniopCall(const api_test::Operator& op, const std::vector<std::
 
 infiniStatus_t InfiniopCall::run(InfiniopDescriptor* descriptor, std::size_t workspace_bytes) {
   workspace_.resize(workspace_bytes);
+  forget_outputs();  // running statistics are inputs, too
   std::vector<void*> data;
   for (Floats& tensor : tensors_) data.push_back(tensor.data());
   return op_.compute(descriptor, workspace_.data(), workspace_.size(), data.data());

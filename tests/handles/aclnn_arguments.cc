@@ -167,6 +167,7 @@ int first_phase(const aclnn_test::Operator& op, const std::vector<aclTensor*>& t
                 const aclBoolArray* mask, aclOpExecutor** made) {
   aclnn_test::Attributes attributes;
   attributes.mask = mask;
+  attributes.normalized = aclnn_test::row_of_four();
   std::uint64_t size = 0;
   const int code = op.phase_one(tensors.data(), attributes, &size, made);
   EXPECT_LE(size, sizeof(calls::World::workspace));
@@ -228,7 +229,8 @@ std::vector<Argument> aclnn_arguments() {
   }
   for (const aclnn_test::Operator* op : aclnn_test::operators()) add_operator(*op, &all);
   for (const aclnn_test::Operator* op :
-       {&aclnn_test::batch_norm_backward(), &aclnn_test::fast_batch_norm_backward()}) {
+       {&aclnn_test::batch_norm_backward(), &aclnn_test::fast_batch_norm_backward(),
+        &aclnn_test::row_norm("aclnnLayerNormBackward")}) {
     all.push_back({op->phase_one_name(),
                    "outputMask",
                    {Kind::kBools},
@@ -236,6 +238,25 @@ std::vector<Argument> aclnn_arguments() {
                    kNull,
                    [op](Zoo& z, void* h) {
                      return first_phase(*op, right_tensors(*op, z), as<aclBoolArray>(h));
+                   }});
+  }
+  for (const aclnn_test::Operator* op : aclnn_test::row_norms()) {
+    if (!op->takes_normalized_shape) continue;
+    all.push_back({op->phase_one_name(),
+                   "normalizedShape",
+                   {Kind::kInts},
+                   kInvalid,
+                   kNull,
+                   [op](Zoo& z, void* h) {
+                     aclnn_test::Attributes attributes;
+                     attributes.mask = z.world.mask;
+                     attributes.normalized = as<aclIntArray>(h);
+                     std::uint64_t size = 0;
+                     aclOpExecutor* made = nullptr;
+                     const int code =
+                         op->phase_one(right_tensors(*op, z).data(), attributes, &size, &made);
+                     if (made != nullptr) aclDestroyAclOpExecutor(made);
+                     return code;
                    }});
   }
   return all;

@@ -8,9 +8,12 @@ namespace {
 constexpr int kBad = INFINI_STATUS_BAD_PARAM, kNull = INFINI_STATUS_NULL_POINTER;
 const std::set<Kind> kOperators = {Kind::kRmsNorm, Kind::kLayerNorm, Kind::kBatchNorm};
 
-Kind kind_of(const api_test::Operator& op) {
-  if (&op == &api_test::rms_norm()) return Kind::kRmsNorm;
-  return &op == &api_test::layer_norm() ? Kind::kLayerNorm : Kind::kBatchNorm;
+// Which live handles are descriptors of this operator.
+std::set<Kind> kinds_of(const api_test::Operator& op) {
+  if (&op == &api_test::rms_norm()) return {Kind::kRmsNorm};
+  if (&op == &api_test::layer_norm()) return {Kind::kLayerNorm};
+  if (&op == &api_test::batch_norm()) return {Kind::kBatchNorm};
+  return {};
 }
 
 // Refused or not, nothing is left.
@@ -50,7 +53,7 @@ void add_operator(const api_test::Operator& op, std::vector<Argument>* all) {
                       });
                     }});
   }
-  const std::set<Kind> kind = {kind_of(op)};
+  const std::set<Kind> kind = kinds_of(op);
   all->push_back({op.workspace_size_name(), "desc", kind, kBad, kBad, [&op](Zoo&, void* h) {
                     std::size_t size = 0;
                     return op.workspace_size(as<InfiniopDescriptor>(h), &size);

@@ -63,7 +63,7 @@ void run_entries(std::uint64_t seed, int count, bool alone) {
     for (bool ended = false; i < count && !ended; ++i) {
       const calls::Entry& entry = all[random() % all.size()];
       if (entry.of_process && !alone) continue;
-      watch.function = entry.function;
+      watch.function = entry.function.c_str();
       entry.run(world);
       ended = entry.of_process;
     }

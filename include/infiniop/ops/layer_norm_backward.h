@@ -17,7 +17,7 @@ typedef struct InfiniopDescriptor* infiniopLayerNormBackwardDescriptor_t;
  * *_desc:   none but grad_bias_desc may be null (then that gradient is not computed). All of one
  *           data type of F16, F32, BF16, else BAD_TENSOR_DTYPE.
  *
- *   grad_input, grad_output,    (N1, N2, L); beyond the interface document any rank from 2 to 8.
+ *   grad_input, grad_output,    (N1, N2, L); beyond the interface document any rank from 1 to 8.
  *   input_standardization       Last stride 1 (unless L is 1), others free
  *   grad_weight, grad_bias      (L), any stride but 0
  *   weight                      (L), any stride

@@ -17,6 +17,7 @@ int refuse_type(const Operand& operand, const char* allowed) {
 
 int check_listed_type(const Operand& operand) {
   const aclDataType dtype = operand->dtype;
+  if (operand.row->is_float) return dtype == ACL_FLOAT ? 0 : refuse_type(operand, "FLOAT");
   if (dtype == ACL_FLOAT || dtype == ACL_FLOAT16) return 0;
   if (dtype == (operand.row->is_counter ? ACL_INT32 : ACL_BF16)) return 0;
   return refuse_type(
@@ -85,8 +86,8 @@ ShapeText text_of(const Dims& dims) {
                            dims.begin());
 }
 
-int check_rank(const Operand& operand) {
-  const int least = operand.row->form == Form::kData ? 2 : 0;
+int check_rank(const Operand& operand, int least_of_data) {
+  const int least = operand.row->form == Form::kData ? least_of_data : 0;
   const std::uint64_t rank = operand->shape.size();
   if (rank >= static_cast<std::uint64_t>(least) && rank <= kMaxRank) return 0;
   return refuse(kAclnnInvalid, "%s has rank %llu, but must have rank %d to %d", operand.name(),
@@ -207,9 +208,9 @@ int check_formats(const Arguments& arguments) {
   return 0;
 }
 
-int check_view(const Operand& operand) {
+int check_view(const Operand& operand, int least_rank) {
   if (!operand) return 0;
-  NORMGRAD_ACLNN_TRY(check_rank(operand));
+  NORMGRAD_ACLNN_TRY(check_rank(operand, least_rank));
   const aclTensor& tensor = *operand.tensor;
   NORMGRAD_ACLNN_TRY(check_not_negative(operand, "an extent of", tensor.shape));
   NORMGRAD_ACLNN_TRY(check_not_negative(operand, "a stride of", tensor.strides));
@@ -219,11 +220,12 @@ int check_view(const Operand& operand) {
 }
 
 int check_views(const Arguments& arguments) {
-  NORMGRAD_ACLNN_TRY(check_rank(arguments.data()));
+  const int least = arguments.spec().least_rank;
+  NORMGRAD_ACLNN_TRY(check_rank(arguments.data(), least));
   for (const Operand& operand : arguments) {
-    if (operand) NORMGRAD_ACLNN_TRY(check_rank(operand));
+    if (operand) NORMGRAD_ACLNN_TRY(check_rank(operand, least));
   }
-  for (const Operand& operand : arguments) NORMGRAD_ACLNN_TRY(check_view(operand));
+  for (const Operand& operand : arguments) NORMGRAD_ACLNN_TRY(check_view(operand, least));
   if (!arguments.spec().needs_channels || arguments.channels() != 0) return 0;
   return refuse(kAclnnInvalid, "%s has shape %s, but its axis %d, the channels, must not be 0",
                 arguments.data().name(), text_of(arguments.data()->shape).text,

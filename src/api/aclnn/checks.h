@@ -9,6 +9,7 @@
 #include <span>
 #include <type_traits>
 
+#include "api/acl_status.h"
 #include "api/aclnn/tensor.h"
 #include "normgrad/problem.h"
 
@@ -19,10 +20,12 @@
 namespace normgrad::api {
 
 enum class Form : std::uint8_t {
-  kData,
-  kVector,
+  kData,    // all dimensions
+  kVector,  // one number per channel
+  kRow,     // of row norms: what every row is scaled by or summed up to
+  kPerRow,  // of row norms: one number per row
   kOther
-};                                                       // all dimensions; one number per channel
+};
 enum class Use : std::uint8_t { kIn, kOptional, kOut };  // kOptional: an input that may be null
 
 inline constexpr int kNobody = -1;
@@ -43,6 +46,8 @@ struct Row {
   Use use;
   Likeness like = {};
   bool is_counter = false;  // FLOAT, FLOAT16 or INT32; all others: FLOAT, FLOAT16 or BF16
+  bool is_float = false;    // FLOAT alone
+  Arg also = Arg::kNone;    // of an input that is written in place
 };
 
 // Five dimensions need a format that says which of them are the channels.
@@ -56,6 +61,8 @@ struct Spec {
   RankFive rank_five = RankFive::kAnyFormat;
   bool channels_by_format = false;  // NHWC and NDHWC have them last, on 950; else axis 1
   bool needs_channels = false;      // 0 of them are refused
+  int least_rank = 2;               // of data
+  int shape_code = kAclnnInvalid;   // what shapes that do not fit are answered with
 };
 
 struct Operand {
@@ -72,7 +79,7 @@ struct Operand {
   void leave_out() { tensor = nullptr, required = false; }
 };
 
-inline constexpr int kMostOperands = 10;
+inline constexpr int kMostOperands = 13;
 
 // The tensors of one call, in the order of the prototype.
 class Arguments {
@@ -107,7 +114,7 @@ enum class Mixtures : std::uint8_t { kListed, kAny };
 int check_types(const Arguments& arguments, Mixtures mixtures = Mixtures::kListed);
 int check_formats(const Arguments& arguments);
 int check_views(const Arguments& arguments);
-int check_view(const Operand& operand);  // its rank among them
+int check_view(const Operand& operand, int least_rank = 2);  // its rank among them
 inline int check_document(const Arguments& arguments) {
   NORMGRAD_ACLNN_TRY(check_types(arguments));
   NORMGRAD_ACLNN_TRY(check_formats(arguments));

@@ -20,10 +20,11 @@ struct TensorSlot {
   const char* name = nullptr;
   bool given = false;             // not null in phase 1
   Arg arg = Arg::kNone;           // kNone: it has no part in the computation
+  Arg also = Arg::kNone;          // an output in place of it
   std::int64_t offset_bytes = 0;  // from tensorData to element (0, ..., 0)
 };
 
-inline constexpr int kMaxSlots = 10;
+inline constexpr int kMaxSlots = 13;
 
 }  // namespace normgrad::api
 
@@ -47,8 +48,10 @@ struct aclOpExecutor {
   void set_address(const normgrad::api::TensorSlot& of, void* address) {
     if (of.arg == normgrad::Arg::kNone) return;
     // Null stays null, so that it is found out.
-    addresses[of.arg] =
+    const void* at =
         address == nullptr ? nullptr : static_cast<std::byte*>(address) + of.offset_bytes;
+    addresses[of.arg] = at;
+    if (of.also != normgrad::Arg::kNone) addresses[of.also] = at;
   }
 };
 

@@ -1,6 +1,9 @@
 #include "api/aclnn/operator.h"
 
+#include "api/aclnn/arrays.h"
 #include "ops/check.h"
+#include "runtime/layout.h"
+#include "runtime/sizes.h"
 
 namespace normgrad::api {
 namespace {
@@ -26,6 +29,59 @@ Tensor to_tensor(const Operand& operand) {
 }
 
 constexpr double kUnitVariance = 1;
+
+// The same elements in their order as another shape; as it is if it has not as many, or gaps and more than ones to drop.
+Tensor as_shape(const Tensor& given, int rank, const std::int64_t* shape) {
+  Tensor out = given;
+  out.rank = rank;
+  std::copy_n(shape, rank, out.shape);
+  if (given.rank == rank && std::equal(shape, shape + rank, given.shape)) return given;
+  Checked elements = 1, wanted = 1, dense_stride = 1;
+  bool is_dense = true;
+  for (int d = given.rank - 1; d >= 0; --d) {
+    is_dense &=
+        given.shape[d] == 1 || !dense_stride.ok() || given.strides[d] == dense_stride.value();
+    dense_stride = dense_stride * given.shape[d];
+    elements = elements * given.shape[d];
+  }
+  for (int d = rank - 1; d >= 0; --d) {
+    out.strides[d] = wanted.ok() ? wanted.value() : 0;
+    wanted = wanted * shape[d];
+  }
+  if (!elements.ok() || !wanted.ok() || elements.value() != wanted.value()) return given;
+  if (is_dense) return out;
+  int d = 0;
+  for (int i = 0; i < rank; ++i) {
+    if (shape[i] == 1) continue;
+    while (d < given.rank && given.shape[d] == 1) ++d;
+    if (d == given.rank || given.shape[d] != shape[i]) return given;
+    out.strides[i] = given.strides[d++];
+  }
+  return out;
+}
+
+// As the operator wants it.
+Tensor to_argument(const Operand& operand, const Arguments& arguments, int row_axes) {
+  const Tensor tensor = to_tensor(operand);
+  const Form form = operand.row->form;
+  if (form != Form::kRow && form != Form::kPerRow) return tensor;
+  const Dims& data = arguments.data()->shape;
+  const int leading = static_cast<int>(data.size()) - row_axes;
+  if (leading < 0) return tensor;
+  if (form == Form::kRow) return as_shape(tensor, row_axes, data.begin() + leading);
+  return as_shape(tensor, leading, data.begin());
+}
+
+// A row that has no part in the computation, but must have its shape.
+int check_unused_row(const Arguments& arguments, const Operand& operand, int row_axes) {
+  const Tensor tensor = to_argument(operand, arguments, row_axes);
+  const Dims& data = arguments.data()->shape;
+  const std::int64_t* row = data.end() - row_axes;
+  if (tensor.rank == row_axes && std::equal(row, data.end(), tensor.shape)) return 0;
+  return refuse(arguments.spec().shape_code,
+                "%s has shape %s, but must have shape %s, that of a row", operand.name(),
+                shape_of(tensor).text, text_of(row_axes, row).text);
+}
 
 }  // namespace
 
@@ -55,17 +111,25 @@ Problem problem_of(const Arguments& arguments) {
 int make_executor(aclOpExecutor& executor, Problem& problem, const Arguments& arguments) {
   const auto has_part = [](const Operand& operand) { return operand && operand.arg != Arg::kNone; };
   for (const Operand& operand : arguments) {
-    if (has_part(operand)) problem[operand.arg] = to_tensor(operand);
+    if (!has_part(operand)) continue;
+    problem[operand.arg] = to_argument(operand, arguments, problem.row_axes);
+    if (operand.row->also != Arg::kNone) problem[operand.row->also] = problem[operand.arg];
   }
-  NORMGRAD_ACLNN_TRY(to_aclnn(make_plan(problem, &executor.plan)));
+  const Status status = make_plan(problem, &executor.plan);
+  if (status == Status::kBadShape) return arguments.spec().shape_code;
+  NORMGRAD_ACLNN_TRY(to_aclnn(status));
   for (const Operand& operand : arguments) {
-    const bool unused = operand.arg == Arg::kNone && operand.row->form == Form::kVector;
-    if (unused) NORMGRAD_ACLNN_TRY(check_channels_of(arguments, operand));
+    if (!operand || operand.arg != Arg::kNone) continue;
+    const Form form = operand.row->form;
+    if (form == Form::kVector) NORMGRAD_ACLNN_TRY(check_channels_of(arguments, operand));
+    if (form != Form::kRow) continue;
+    NORMGRAD_ACLNN_TRY(check_unused_row(arguments, operand, problem.row_axes));
   }
   TensorSlot* slot = executor.slot;
   for (const Operand& operand : arguments) {
     if (has_part(operand)) {
       slot->arg = operand.arg;
+      slot->also = operand.row->also;
       // The offset of a tensor without elements is not checked and means nothing.
       slot->offset_bytes =
           operand->is_empty() ? 0 : operand->offset * size_of(problem[operand.arg].dtype);
@@ -74,6 +138,36 @@ int make_executor(aclOpExecutor& executor, Problem& problem, const Arguments& ar
     ++slot;
   }
   return 0;
+}
+
+int check_rows(const Arguments& arguments) {
+  NORMGRAD_ACLNN_TRY(check_not_null(arguments));
+  NORMGRAD_ACLNN_TRY(check_alive(arguments));
+  return check_document(arguments);
+}
+
+int plan_rows(aclOpExecutor& executor, const Arguments& arguments, const RowNumbers& numbers) {
+  Problem problem;
+  problem.op = arguments.spec().op;
+  problem.row_axes = numbers.axes;
+  problem.eps = numbers.eps;
+  problem.alpha = numbers.alpha;
+  return make_executor(executor, problem, arguments);
+}
+
+int check_normalized_shape(const Arguments& arguments, const aclIntArray& shape) {
+  const Dims& data = arguments.data()->shape;
+  if (shape.size < 1 || shape.size > kMaxRank) {
+    return refuse(kAclnnInvalid, "normalizedShape has %llu extents, but must have 1 to %d",
+                  static_cast<unsigned long long>(shape.size), kMaxRank);
+  }
+  const auto axes = static_cast<int>(shape.size);
+  if (shape.size <= data.size() && std::equal(data.end() - axes, data.end(), shape.values.get())) {
+    return 0;
+  }
+  return refuse(kAclnnInvalid, "normalizedShape is %s, but must be the last extents of %s, %s",
+                text_of(axes, shape.values.get()).text, arguments.data().name(),
+                text_of(static_cast<int>(data.size()), data.begin()).text);
 }
 
 Tensor unit_variance(const Arguments& arguments, const Operand& variance) {

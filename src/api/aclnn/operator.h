@@ -22,6 +22,17 @@ int check_channels_of(const Arguments& arguments, const Operand& operand);
 // plan with its addresses. Tensors that the problem has already stay as they are.
 int make_executor(aclOpExecutor& executor, Problem& problem, const Arguments& arguments);
 
+// Of row norms: how many axes make a row, and the numbers of the formula.
+struct RowNumbers {
+  int axes;
+  double eps = 0, alpha = 1;
+};
+// What document and mathematics demand of all arguments, in the order of most operators; then a plan.
+int check_rows(const Arguments& arguments);
+int plan_rows(aclOpExecutor& executor, const Arguments& arguments, const RowNumbers& numbers);
+// Not empty, and the last extents of the operator's data. An array that is alive.
+int check_normalized_shape(const Arguments& arguments, const aclIntArray& shape);
+
 // A variance of 1 for every channel, in place of one that was left out: before, and after make_executor.
 Tensor unit_variance(const Arguments& arguments, const Operand& variance);
 void set_unit_variance(aclOpExecutor& executor);

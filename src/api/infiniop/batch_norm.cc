@@ -1,4 +1,6 @@
-// infiniopBatchNormBackward: the training gradient, statistics as given, no eps.
+// infiniopBatchNorm, in training; infiniopBatchNormBackward: the training gradient, statistics as given, no eps.
+#include "infiniop/ops/batch_norm.h"
+
 #include "api/infiniop/operator.h"
 #include "infiniop/ops/batch_norm_backward.h"
 
@@ -7,16 +9,27 @@ using normgrad::Arg;
 
 namespace {
 
-constexpr Row kRows[] = {
+constexpr Row kForwardRows[] = {
+    {"output", Arg::kY, Role::kData},
+    {"running_mean", Arg::kRunningMean, Role::kOther},
+    {"running_var", Arg::kRunningVar, Role::kOther},
+    {"input", Arg::kX, Role::kData},
+    {"weight", Arg::kW, Role::kOther},
+    {"bias", Arg::kB, Role::kOther},
+};
+constexpr Spec kForward{.op = normgrad::Op::kBatchNorm,
+                        .data = {.min_rank = 3, .max_rank = 3, .layout = Layout::kContiguous},
+                        .rows = kForwardRows};
+
+constexpr Row kBackwardRows[] = {
     {"grad_input", Arg::kDx, Role::kData},      {"grad_weight", Arg::kDw, Role::kOther},
     {"grad_bias", Arg::kDb, Role::kOther},      {"input", Arg::kX, Role::kData},
     {"grad_output", Arg::kDy, Role::kData},     {"weight", Arg::kW, Role::kOther},
     {"running_mean", Arg::kMean, Role::kOther}, {"running_var", Arg::kVar, Role::kOther},
 };
 constexpr Spec kBackward{.op = normgrad::Op::kBatchNormBackward,
-                         .kind = normgrad::HandleKind::kInfiniopBatchNormBackward,
-                         .data = {.min_rank = 3, .max_rank = 3, .contiguous = true},
-                         .rows = kRows};
+                         .data = {.min_rank = 3, .max_rank = 3, .layout = Layout::kContiguous},
+                         .rows = kBackwardRows};
 
 }  // namespace
 
@@ -51,4 +64,32 @@ infiniStatus_t infiniopBatchNormBackward(infiniopBatchNormBackwardDescriptor_t d
 infiniStatus_t infiniopDestroyBatchNormBackwardDescriptor(
     infiniopBatchNormBackwardDescriptor_t desc) {
   return destroy_operator(__func__, kBackward, desc);
+}
+
+infiniStatus_t infiniopCreateBatchNormDescriptor(
+    infiniopHandle_t handle, infiniopBatchNormDescriptor_t* desc_ptr,
+    infiniopTensorDescriptor_t output_desc, infiniopTensorDescriptor_t running_mean_desc,
+    infiniopTensorDescriptor_t running_var_desc, infiniopTensorDescriptor_t input_desc,
+    infiniopTensorDescriptor_t weight_desc, infiniopTensorDescriptor_t bias_desc, float momentum,
+    float eps) {
+  return create_operator(__func__, kForward, handle, desc_ptr,
+                         in_order<kForward>(output_desc, running_mean_desc, running_var_desc,
+                                            input_desc, weight_desc, bias_desc),
+                         {.eps = eps, .momentum = momentum});
+}
+
+infiniStatus_t infiniopGetBatchNormWorkspaceSize(infiniopBatchNormDescriptor_t desc, size_t* size) {
+  return get_workspace_size(__func__, kForward, desc, size);
+}
+
+infiniStatus_t infiniopBatchNorm(infiniopBatchNormDescriptor_t desc, void* workspace,
+                                 size_t workspace_size, void* output, void* running_mean,
+                                 void* running_var, const void* input, const void* weight,
+                                 const void* bias, void* /*stream*/) {
+  return run_operator(__func__, kForward, desc, workspace, workspace_size,
+                      in_order<kForward>(output, running_mean, running_var, input, weight, bias));
+}
+
+infiniStatus_t infiniopDestroyBatchNormDescriptor(infiniopBatchNormDescriptor_t desc) {
+  return destroy_operator(__func__, kForward, desc);
 }

@@ -1,4 +1,7 @@
-// infiniopLayerNormBackward: from the normalized input and its standard deviation.
+// infiniopLayerNorm, which keeps what its gradient needs, and infiniopLayerNormBackward, from the normalized input and its
+// standard deviation.
+#include "infiniop/ops/layer_norm.h"
+
 #include "api/infiniop/operator.h"
 #include "infiniop/ops/layer_norm_backward.h"
 
@@ -7,7 +10,20 @@ using normgrad::Arg;
 
 namespace {
 
-constexpr Row kRows[] = {
+constexpr Row kForwardRows[] = {
+    {"output", Arg::kY, Role::kData},
+    {"input_standardization", Arg::kXHat, Role::kData},
+    {"input_std_deviation", Arg::kSigma, Role::kOther},
+    {"input", Arg::kX, Role::kData},
+    {"weight", Arg::kW, Role::kOther},
+    {"bias", Arg::kB, Role::kOptional},
+};
+constexpr Spec kForward{
+    .op = normgrad::Op::kLayerNorm,
+    .data = {.min_rank = 1, .max_rank = normgrad::kMaxRank, .layout = Layout::kAny},
+    .rows = kForwardRows};
+
+constexpr Row kBackwardRows[] = {
     {"grad_input", Arg::kDx, Role::kData},
     {"grad_weight", Arg::kDw, Role::kOther},
     {"grad_bias", Arg::kDb, Role::kOptional},
@@ -18,10 +34,9 @@ constexpr Row kRows[] = {
 };
 constexpr Spec kBackward{
     .op = normgrad::Op::kLayerNormBackward,
-    .kind = normgrad::HandleKind::kInfiniopLayerNormBackward,
     // The document has rank 3; others come at no cost, and the forward operator takes them.
-    .data = {.min_rank = 2, .max_rank = normgrad::kMaxRank, .contiguous = false},
-    .rows = kRows};
+    .data = {.min_rank = 1, .max_rank = normgrad::kMaxRank, .layout = Layout::kUnitLastStride},
+    .rows = kBackwardRows};
 
 }  // namespace
 
@@ -56,4 +71,33 @@ infiniStatus_t infiniopLayerNormBackward(infiniopLayerNormBackwardDescriptor_t d
 infiniStatus_t infiniopDestroyLayerNormBackwardDescriptor(
     infiniopLayerNormBackwardDescriptor_t desc) {
   return destroy_operator(__func__, kBackward, desc);
+}
+
+infiniStatus_t infiniopCreateLayerNormDescriptor(
+    infiniopHandle_t handle, infiniopLayerNormDescriptor_t* desc_ptr,
+    infiniopTensorDescriptor_t output_desc, infiniopTensorDescriptor_t input_standardization_desc,
+    infiniopTensorDescriptor_t input_std_deviation_desc, infiniopTensorDescriptor_t input_desc,
+    infiniopTensorDescriptor_t weight_desc, infiniopTensorDescriptor_t bias_desc, float eps) {
+  return create_operator(
+      __func__, kForward, handle, desc_ptr,
+      in_order<kForward>(output_desc, input_standardization_desc, input_std_deviation_desc,
+                         input_desc, weight_desc, bias_desc),
+      {.eps = eps});
+}
+
+infiniStatus_t infiniopGetLayerNormWorkspaceSize(infiniopLayerNormDescriptor_t desc, size_t* size) {
+  return get_workspace_size(__func__, kForward, desc, size);
+}
+
+infiniStatus_t infiniopLayerNorm(infiniopLayerNormDescriptor_t desc, void* workspace,
+                                 size_t workspace_size, void* output, void* input_standardization,
+                                 void* input_std_deviation, const void* input, const void* weight,
+                                 const void* bias, void* /*stream*/) {
+  return run_operator(
+      __func__, kForward, desc, workspace, workspace_size,
+      in_order<kForward>(output, input_standardization, input_std_deviation, input, weight, bias));
+}
+
+infiniStatus_t infiniopDestroyLayerNormDescriptor(infiniopLayerNormDescriptor_t desc) {
+  return destroy_operator(__func__, kForward, desc);
 }

@@ -14,8 +14,10 @@
 
 // The two numbers come first, in this order: InfiniCore's clients know that much of the layout.
 struct InfiniopDescriptor {
+  static constexpr normgrad::HandleKind kKind = normgrad::HandleKind::kInfiniopOperator;
   infiniDevice_t device_type;
   int device_id;
+  const normgrad::api::Spec* spec;
   normgrad::Plan plan;
   normgrad::Retirement retirement;
 };
@@ -53,20 +55,41 @@ Status check_device(const InfiniopHandle& handle) {
               static_cast<int>(handle.device));
 }
 
-// One of three, and the same for all.
+bool is_half(infiniDtype_t dtype) {
+  return dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16;
+}
+
+// One of three, and the same for all, or for all data.
 Status check_types(const Spec& spec, Descriptors descs) {
   const infiniDtype_t dtype = descs.front()->dtype;
-  if (dtype != INFINI_DTYPE_F16 && dtype != INFINI_DTYPE_F32 && dtype != INFINI_DTYPE_BF16) {
+  if (!is_half(dtype) && dtype != INFINI_DTYPE_F32) {
     return fail(Status::kBadDtype, "%s has dtype %s (%d), but must be F16, F32 or BF16",
                 spec.rows.front().name, name_of(dtype), static_cast<int>(dtype));
   }
   for (std::size_t i = 0; i < descs.size(); ++i) {
     if (descs[i] == nullptr || descs[i]->dtype == dtype) continue;
-    return fail(Status::kBadDtype, "%s has dtype %s (%d), but must be %s like %s",
-                spec.rows[i].name, name_of(descs[i]->dtype), static_cast<int>(descs[i]->dtype),
-                name_of(dtype), spec.rows.front().name);
+    const infiniDtype_t other = descs[i]->dtype;
+    const bool may_differ = spec.types == DataTypes::kAnyWeightsOfHalves && is_half(dtype) &&
+                            spec.rows[i].role != Role::kData;
+    if (!may_differ) {
+      return fail(Status::kBadDtype, "%s has dtype %s (%d), but must be %s like %s",
+                  spec.rows[i].name, name_of(other), static_cast<int>(other), name_of(dtype),
+                  spec.rows.front().name);
+    }
+    if (is_half(other) || other == INFINI_DTYPE_F32) continue;
+    return fail(Status::kBadDtype, "%s has dtype %s (%d), but must be F16, F32 or BF16",
+                spec.rows[i].name, name_of(other), static_cast<int>(other));
   }
   return Status::kOk;
+}
+
+Status check_attributes(const Spec& spec, const Attributes& attributes) {
+  const double eps = static_cast<double>(attributes.eps);
+  if (spec.has_small_eps && !(eps > 0 && eps <= 1)) {
+    return fail(Status::kBadParam, "epsilon is %g, but must be above 0 and at most 1", eps);
+  }
+  if (eps >= 0) return Status::kOk;
+  return fail(Status::kBadParam, "eps is %g, but must not be negative", eps);
 }
 
 Status check_rank(const Tensor& tensor, const DataRule& rule) {
@@ -103,40 +126,59 @@ bool is_contiguous(const Tensor& tensor) {
   return true;
 }
 
-Status check_contiguous(const Spec& spec, const Problem& problem) {
+bool has_unit_last_stride(const Tensor& tensor, Layout layout) {
+  if (tensor.rank == 0) return true;
+  const int last = tensor.rank - 1;
+  const auto* end = tensor.shape + tensor.rank;
+  const bool unused = std::find(tensor.shape, end, 0) != end || tensor.shape[last] == 1;
+  return tensor.strides[last] == 1 || (unused && layout == Layout::kUnitLastStride);
+}
+
+Status check_layout(const Spec& spec, const Problem& problem) {
+  const Layout layout = spec.data.layout;
   for (const Row& row : spec.rows) {
     const Tensor& tensor = problem[row.arg];
-    if (!spec.data.contiguous || row.role != Role::kData || is_contiguous(tensor)) continue;
-    return fail(Status::kBadStrides, "%s with shape %s has strides %s, but must be contiguous",
-                row.name, shape_of(tensor).text, strides_of(tensor).text);
+    if (layout == Layout::kAny || row.role != Role::kData) continue;
+    const bool contiguous = layout == Layout::kContiguous;
+    if (contiguous ? is_contiguous(tensor) : has_unit_last_stride(tensor, layout)) continue;
+    return fail(Status::kBadStrides, "%s with shape %s has strides %s, but %s", row.name,
+                shape_of(tensor).text, strides_of(tensor).text,
+                contiguous ? "must be contiguous" : "its last stride must be 1");
   }
   return Status::kOk;
 }
 
-Status plan(const Spec& spec, Descriptors descs, Plan* made) {
+Status plan(const Spec& spec, Descriptors descs, const Attributes& attributes, Plan* made) {
   Problem problem;
   problem.op = spec.op;
+  problem.eps = static_cast<double>(attributes.eps);
+  problem.momentum = static_cast<double>(attributes.momentum);
   Status status = check_types(spec, descs);
   if (status == Status::kOk) status = set_tensors(spec, descs, problem);
   if (status == Status::kOk) status = make_plan(problem, made);
-  if (status == Status::kOk) status = check_contiguous(spec, problem);
+  if (status == Status::kOk) status = check_layout(spec, problem);
   return status;
 }
 
 Status create(const Spec& spec, infiniopHandle_t handle, InfiniopDescriptor** desc_ptr,
-              Descriptors descs) {
+              Descriptors descs, const Attributes& attributes) {
   const Visit visit;
   Status status = check_pointers(spec, handle, desc_ptr, descs);
   if (status == Status::kOk) status = check_device(*handle);
+  if (status == Status::kOk) status = check_attributes(spec, attributes);
   if (status != Status::kOk) return status;
   auto descriptor = std::make_unique<InfiniopDescriptor>();
   descriptor->device_type = handle->device;
   descriptor->device_id = handle->device_id;
-  status = plan(spec, descs, &descriptor->plan);
-  if (status != Status::kOk) return status;
-  register_handle(descriptor.get(), spec.kind);
-  *desc_ptr = descriptor.release();
-  return Status::kOk;
+  descriptor->spec = &spec;
+  status = plan(spec, descs, attributes, &descriptor->plan);
+  if (status == Status::kOk) publish(std::move(descriptor), desc_ptr);
+  return status;
+}
+
+// In a Visit.
+bool is_of(const Spec& spec, const InfiniopDescriptor* desc) {
+  return live<const InfiniopDescriptor>(desc) != nullptr && desc->spec == &spec;
 }
 
 // ---- what can be asked of any operator's descriptor ----
@@ -145,13 +187,8 @@ template <class Value>
 infiniStatus_t get(const char* name, const InfiniopDescriptor* desc,
                    Value InfiniopDescriptor::*member, const char* argument, Value* value) {
   return operator_entry(name, [&] {
-    constexpr HandleKind kOperators[] = {HandleKind::kInfiniopBatchNormBackward,
-                                         HandleKind::kInfiniopLayerNormBackward,
-                                         HandleKind::kInfiniopRmsNormBackward};
     const Visit visit;
-    const bool alive = std::any_of(std::begin(kOperators), std::end(kOperators),
-                                   [&](HandleKind kind) { return is_live(desc, kind); });
-    if (!alive) return not_alive("desc_ptr", desc);
+    if (live<const InfiniopDescriptor>(desc) == nullptr) return not_alive("desc_ptr", desc);
     if (value == nullptr) return null_pointer(argument);
     *value = desc->*member;
     return Status::kOk;
@@ -161,15 +198,16 @@ infiniStatus_t get(const char* name, const InfiniopDescriptor* desc,
 }  // namespace
 
 infiniStatus_t create_operator(const char* name, const Spec& spec, infiniopHandle_t handle,
-                               InfiniopDescriptor** desc_ptr, Descriptors descs) {
-  return operator_entry(name, [&] { return create(spec, handle, desc_ptr, descs); });
+                               InfiniopDescriptor** desc_ptr, Descriptors descs,
+                               const Attributes& attributes) {
+  return operator_entry(name, [&] { return create(spec, handle, desc_ptr, descs, attributes); });
 }
 
 infiniStatus_t get_workspace_size(const char* name, const Spec& spec, InfiniopDescriptor* desc,
                                   std::size_t* size) {
   return operator_entry(name, [&] {
     const Visit visit;
-    if (!is_live(desc, spec.kind)) return not_alive("desc", desc);
+    if (!is_of(spec, desc)) return not_alive("desc", desc);
     if (size == nullptr) return null_pointer("size");
     *size = desc->plan.workspace_bytes();
     return Status::kOk;
@@ -183,7 +221,7 @@ infiniStatus_t run_operator(const char* name, const Spec& spec, InfiniopDescript
     Plan plan;
     {
       const Visit visit;  // which must not last as long as a run
-      if (!is_live(desc, spec.kind)) return not_alive("desc", desc);
+      if (!is_of(spec, desc)) return not_alive("desc", desc);
       plan = desc->plan;
     }
     Addresses by_name;
@@ -194,10 +232,9 @@ infiniStatus_t run_operator(const char* name, const Spec& spec, InfiniopDescript
 
 infiniStatus_t destroy_operator(const char* name, const Spec& spec, InfiniopDescriptor* desc) {
   return operator_entry(name, [&] {
-    if (desc == nullptr) return Status::kOk;  // as in C's free()
-    if (!unregister_handle(desc, spec.kind)) return not_alive("desc", desc);
-    retire_object(desc);
-    return Status::kOk;
+    const Visit visit;
+    if (desc != nullptr && !is_of(spec, desc)) return not_alive("desc", desc);
+    return destroy<InfiniopDescriptor>("desc", desc);
   });
 }
 

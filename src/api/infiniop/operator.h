@@ -24,22 +24,32 @@ struct Row {
 };
 
 // What the interface document asks of an operator's data tensors beyond what its mathematics needs.
+enum class Layout { kAny, kUnitLastStride, kUnitLastStrideAlways, kContiguous };
 struct DataRule {
   int min_rank;
   int max_rank;
-  bool contiguous;
+  Layout layout;
 };
+
+// All of one data type; or, beside data of 16 bits, parameters of 16 bits or F32.
+enum class DataTypes { kOne, kAnyWeightsOfHalves };
 
 struct Spec {
   Op op;
-  HandleKind kind;  // of its descriptors
   DataRule data;
   std::span<const Row> rows;  // in the order of the prototypes
+  DataTypes types = DataTypes::kOne;
+  bool has_small_eps = false;  // above 0, at most 1
+};
+
+struct Attributes {
+  float eps = 0, momentum = 0;
 };
 
 infiniStatus_t create_operator(const char* name, const Spec& spec, infiniopHandle_t handle,
                                InfiniopDescriptor** desc_ptr,
-                               std::span<const infiniopTensorDescriptor_t> descs);
+                               std::span<const infiniopTensorDescriptor_t> descs,
+                               const Attributes& attributes = {});
 infiniStatus_t get_workspace_size(const char* name, const Spec& spec, InfiniopDescriptor* desc,
                                   std::size_t* size);
 infiniStatus_t run_operator(const char* name, const Spec& spec, InfiniopDescriptor* desc,

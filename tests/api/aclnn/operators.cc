@@ -8,185 +8,6 @@
 #include "normgrad/last_error.h"
 
 namespace aclnn_test {
-namespace {
-
-constexpr Form kData = Form::kData;
-constexpr Form kChannels = Form::kChannels;
-
-const std::vector<Argument> kBackwardArguments = {
-    {"gradOut", kData},
-    {"input", kData},
-    {"weight", kChannels, false, true},
-    {"runningMean", kChannels, false, true},
-    {"runningVar", kChannels, false, true},
-    {"saveMean", kChannels, false, true},
-    {"saveInvstd", kChannels, false, true},
-    {"gradInput", kData, true},
-    {"gradWeight", kChannels, true},
-    {"gradBias", kChannels, true},
-};
-
-}  // namespace
-
-const Operator& batch_norm() {
-  static const Operator op{
-      "aclnnBatchNorm",
-      {{"input", kData},
-       {"weight", kChannels, false, true},
-       {"bias", kChannels, false, true},
-       {"runningMean", kChannels, false, true},
-       {"runningVar", kChannels, false, true},
-       {"output", kData, true},
-       {"saveMean", kChannels, true},
-       {"saveInvstd", kChannels, true}},
-      [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
-        return aclnnBatchNormGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], a.training, a.momentum,
-                                              a.eps, t[5], t[6], t[7], size, executor);
-      },
-      aclnnBatchNorm};
-  return op;
-}
-
-const Operator& batch_norm_backward() {
-  static const Operator op{
-      "aclnnBatchNormBackward", kBackwardArguments,
-      [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
-        return aclnnBatchNormBackwardGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6],
-                                                      a.training, a.eps, a.mask, t[7], t[8], t[9],
-                                                      size, executor);
-      },
-      aclnnBatchNormBackward};
-  return op;
-}
-
-const Operator& fast_batch_norm_backward() {
-  static const Operator op{
-      "aclnnFastBatchNormBackward", kBackwardArguments,
-      [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
-        return aclnnFastBatchNormBackwardGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6],
-                                                          a.training, a.eps, a.mask, a.version,
-                                                          t[7], t[8], t[9], size, executor);
-      },
-      aclnnFastBatchNormBackward};
-  return op;
-}
-
-const Operator& reduce_backward() {
-  static const Operator op{
-      "aclnnBatchNormReduceBackward",
-      {{"gradOut", kData},
-       {"input", kData},
-       {"mean", kChannels},
-       {"invstd", kChannels},
-       {"weight", kChannels, false, true},
-       {"sumDy", kChannels, true},
-       {"sumDyXmu", kChannels, true},
-       {"gradWeight", kChannels, true},
-       {"gradBias", kChannels, true}},
-      [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
-        return aclnnBatchNormReduceBackwardGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4],
-                                                            a.wanted[0], a.wanted[1], a.wanted[2],
-                                                            t[5], t[6], t[7], t[8], size, executor);
-      },
-      aclnnBatchNormReduceBackward};
-  return op;
-}
-
-const Operator& elemt() {
-  static const Operator op{
-      "aclnnBatchNormElemt",
-      {{"input", kData},
-       {"weight", kChannels, false, true},
-       {"bias", kChannels, false, true},
-       {"mean", kChannels},
-       {"invstd", kChannels},
-       {"output", kData, true}},
-      [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
-        return aclnnBatchNormElemtGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], a.eps, t[5], size,
-                                                   executor);
-      },
-      aclnnBatchNormElemt};
-  return op;
-}
-
-const Operator& elemt_backward() {
-  static const Operator op{
-      "aclnnBatchNormElemtBackward",
-      {{"gradOut", kData},
-       {"input", kData},
-       {"mean", kChannels},
-       {"invstd", kChannels},
-       {"weight", kChannels, false, true},
-       {"sumDy", kChannels},
-       {"sumDyXmu", kChannels},
-       {"counter", Form::kDevices},
-       {"gradInput", kData, true}},
-      [](aclTensor* const* t, const Attributes&, uint64_t* size, aclOpExecutor** executor) {
-        return aclnnBatchNormElemtBackwardGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6],
-                                                           t[7], t[8], size, executor);
-      },
-      aclnnBatchNormElemtBackward};
-  return op;
-}
-
-const Operator& stats() {
-  static const Operator op{
-      "aclnnBatchNormStats",
-      {{"input", kData}, {"mean", kChannels, true}, {"invstd", kChannels, true}},
-      [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
-        return aclnnBatchNormStatsGetWorkspaceSize(t[0], a.eps, t[1], t[2], size, executor);
-      },
-      aclnnBatchNormStats};
-  return op;
-}
-
-const Operator& gather_stats() {
-  static const Operator op{
-      "aclnnBatchNormGatherStatsWithCounts",
-      {{"input", kData},
-       {"mean", Form::kTable},
-       {"invstd", Form::kTable},
-       {"runningMean", kChannels, false, true},
-       {"runningVar", kChannels, false, true},
-       {"counts", Form::kDevices},
-       {"meanAll", kChannels, true},
-       {"invstdAll", kChannels, true}},
-      [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
-        return aclnnBatchNormGatherStatsWithCountsGetWorkspaceSize(
-            t[0], t[1], t[2], t[3], t[4], a.momentum, a.eps, t[5], t[6], t[7], size, executor);
-      },
-      aclnnBatchNormGatherStatsWithCounts};
-  return op;
-}
-
-const std::vector<const Operator*>& operators() {
-  static const std::vector<const Operator*> all = {&batch_norm(),
-                                                   &batch_norm_backward(),
-                                                   &fast_batch_norm_backward(),
-                                                   &reduce_backward(),
-                                                   &elemt(),
-                                                   &elemt_backward(),
-                                                   &stats(),
-                                                   &gather_stats()};
-  return all;
-}
-
-bool Operator::has(const std::string& argument) const {
-  return std::any_of(arguments.begin(), arguments.end(),
-                     [&](const Argument& a) { return argument == a.name; });
-}
-
-std::size_t Operator::find(const std::string& argument) const {
-  std::size_t i = 0;
-  while (argument != arguments.at(i).name) ++i;
-  return i;
-}
-
-std::size_t Operator::inputs() const {
-  return static_cast<std::size_t>(std::count_if(arguments.begin(), arguments.end(),
-                                                [](const Argument& a) { return !a.output; }));
-}
-
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
   std::vector<int64_t> strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
@@ -195,16 +16,23 @@ std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
 
 std::vector<Spec> specs_for(const Operator& op, const std::vector<int64_t>& shape,
                             aclDataType dtype, aclFormat format, std::size_t axis) {
-  const int64_t channels = shape.at(axis);
+  const int64_t channels = op.is_row_norm ? 0 : shape.at(axis);
   const int64_t devices = 2;
   std::vector<Spec> specs;
   for (const Argument& argument : op.arguments) {
     switch (argument.form) {
       case Form::kData:
-        specs.push_back({shape, dtype, format});
+        specs.push_back({shape, argument.is_float ? ACL_FLOAT : dtype, format});
         break;
       case Form::kChannels:
         specs.push_back({{channels}, dtype, format});
+        break;
+      case Form::kRow:
+        specs.push_back({{shape.back()}, argument.is_float ? ACL_FLOAT : dtype, format});
+        break;
+      case Form::kPerRow:
+        specs.push_back(
+            {{shape.begin(), shape.end() - 1}, argument.is_float ? ACL_FLOAT : dtype, format});
         break;
       case Form::kTable:
         specs.push_back({{devices, channels}, dtype, format});
@@ -277,9 +105,9 @@ Session::~Session() {
 
 Prepared::Prepared(const Operator& op, aclTensor* const* tensors, const Attributes& attributes)
     : op_(op) {
-  static const Mask mask({true, true, true});
   Attributes complete = attributes;
-  if (complete.mask == nullptr) complete.mask = mask.get();
+  if (complete.mask == nullptr) complete.mask = all_wanted();
+  if (complete.normalized == nullptr) complete.normalized = row_of_four();
   EXPECT_EQ(op.phase_one(tensors, complete, &workspace_size, &executor), 0)
       << normgradGetLastError();
   workspace_.resize(workspace_size);

@@ -1,4 +1,4 @@
-// The eight operators behind one face, so that one table of provocations runs against all of them.
+// What tests make of the table of operators: tensors, executors, expectations.
 #ifndef TESTS_API_ACLNN_OPERATORS_H
 #define TESTS_API_ACLNN_OPERATORS_H
 
@@ -9,58 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "acl/acl.h"
-#include "aclnn/normgrad_errors.h"
-#include "aclnnop/aclnn_ops_nn.h"
+#include "api/aclnn/operator_table.h"
 
 namespace aclnn_test {
-
-// kData: all dimensions. kChannels: one number per channel. kTable: one per device and channel.
-// kDevices: one per device.
-enum class Form { kData, kChannels, kTable, kDevices };
-
-struct Argument {
-  const char* name;
-  Form form;
-  bool output = false;
-  bool optional = false;
-};
-
-// All that is no tensor.
-struct Attributes {
-  bool training = true;
-  double momentum = 0.1;
-  double eps = 1e-5;
-  bool wanted[3] = {true, true, true};  // inputG, weightG, biasG
-  const aclBoolArray* mask = nullptr;
-  int version = 0;
-};
-
-struct Operator {
-  using PhaseOne = aclnnStatus (*)(aclTensor* const*, const Attributes&, uint64_t*,
-                                   aclOpExecutor**);
-  using PhaseTwo = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
-
-  std::string name;
-  std::vector<Argument> arguments;  // inputs in the order of the prototype, then outputs
-  PhaseOne phase_one;
-  PhaseTwo phase_two;
-
-  std::string phase_one_name() const { return name + "GetWorkspaceSize"; }
-  std::size_t find(const std::string& argument) const;
-  bool has(const std::string& argument) const;
-  std::size_t inputs() const;
-};
-
-const Operator& batch_norm();
-const Operator& batch_norm_backward();
-const Operator& fast_batch_norm_backward();
-const Operator& reduce_backward();
-const Operator& elemt();
-const Operator& elemt_backward();
-const Operator& stats();
-const Operator& gather_stats();
-const std::vector<const Operator*>& operators();
 
 // What a client says about a tensor.
 struct Spec {

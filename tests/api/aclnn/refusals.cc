@@ -8,11 +8,6 @@ namespace {
 constexpr int kNull = ACLNN_ERR_PARAM_NULLPTR;
 constexpr int kInvalid = ACLNN_ERR_PARAM_INVALID;
 
-const aclBoolArray* full_mask() {
-  static const Mask mask({true, true, true});
-  return mask.get();
-}
-
 class TensorRefusals {
  public:
   explicit TensorRefusals(const Operator& op) : op_(op) {
@@ -41,7 +36,7 @@ class TensorRefusals {
 
   void handles() {
     static char foreign[4096];
-    static const aclBoolArray* mask = full_mask();
+    static const aclBoolArray* mask = all_wanted();
     if (!argument().optional) replace("null", kNull, nullptr);
     replace("foreign", kInvalid, reinterpret_cast<aclTensor*>(foreign));
     replace("without address", kInvalid, sentinel<aclTensor>());
@@ -49,9 +44,12 @@ class TensorRefusals {
   }
 
   void dtypes() {
+    if (argument().is_float) {
+      add_spec("of 16 bits", [](Spec& spec) { spec.dtype = ACL_FLOAT16; });
+    }
     const bool counter = std::string(argument().name) == "counter";
     for (const int dtype : {2, 3, 9, 11, 12, 16, 27, -1, 99}) {
-      if (counter ? dtype == 3 : dtype == 27) continue;  // allowed
+      if (!argument().is_float && (counter ? dtype == 3 : dtype == 27)) continue;  // allowed
       add_spec("of type " + std::to_string(dtype),
                [dtype](Spec& spec) { spec.dtype = static_cast<aclDataType>(dtype); });
     }
@@ -67,6 +65,7 @@ class TensorRefusals {
   void shapes() {
     add_spec("of rank 9", [](Spec& spec) { spec.shape = std::vector<int64_t>(9, 1); });
     add_spec("with a negative extent", [](Spec& spec) { spec.shape[0] = -spec.shape[0]; });
+    if (op_.is_row_norm) return row_shapes();
     const bool any_shape = op_.name == gather_stats().name || op_.name == stats().name;
     if (argument().form == Form::kDevices && op_.has("counter")) return;  // any shape will do
     if (argument().form == Form::kData && any_shape) return;
@@ -76,6 +75,24 @@ class TensorRefusals {
       if (d == 0 && std::string(argument().name) == "mean" && op_.has("counts"))
         continue;  // tells W
       add_spec("longer in dimension " + std::to_string(d), [d](Spec& spec) { ++spec.shape[d]; });
+    }
+  }
+
+  // Numbers per row and sums down columns may have any shape of as many elements.
+  void row_shapes() {
+    const auto add_shape = [&](const std::string& what, std::function<void(Spec&)> spoil) {
+      add(what, op_.shape_code, [i = i_, spoil](Call& call) { spoil(call.specs[i]); });
+    };
+    const bool is_data = argument().form == Form::kData;
+    const bool defines_rows = argument().name == std::string("gamma");
+    if (is_data && op_.least_rank > 0) add_spec("a scalar", [](Spec& spec) { spec.shape = {}; });
+    if (defines_rows) return add_shape("longer", [](Spec& spec) { ++spec.shape[0]; });
+    if (!is_data) add_shape("with one dimension more", [](Spec& spec) { spec.shape.push_back(2); });
+    for (std::size_t d = 0; d < (is_data ? 3u : 1u); ++d) {
+      const bool ends_rows = is_data && d == 2 && op_.takes_normalized_shape;
+      const auto longer = [d](Spec& spec) { ++spec.shape[d]; };
+      const std::string what = "longer in dimension " + std::to_string(d);
+      ends_rows ? add_spec(what, longer) : add_shape(what, longer);
     }
   }
 
@@ -348,17 +365,87 @@ Table of_batch_norm(const Operator& op) {
   return table;
 }
 
+Table of_row_norm(const Operator& op) {
+  const std::string first = op.arguments[0].name, last = op.arguments.back().name;
+  const int shapes = op.shape_code;
+  const auto halves = [&op](Call& call) {
+    for (std::size_t i = 0; i < op.arguments.size(); ++i) {
+      if (!op.arguments[i].is_float) call.specs[i].dtype = ACL_FLOAT16;
+    }
+  };
+  Table table = {
+      {"rank 9", kInvalid, first, spec(op, first, shape({2, 3, 1, 1, 1, 1, 1, 1, 4}))},
+      {"a wrong type and a private format", kInvalid, last,
+       both(spec(op, last, dtype(ACL_INT8)), spec(op, first, format(ACL_FORMAT_NC1HWC0)))},
+      {"a private format and a wrong shape", kInvalid, last,
+       both(spec(op, last, format(ACL_FORMAT_NC1HWC0)), spec(op, first, shape({7, 3, 4})))},
+      {"null and a wrong type", kNull, first,
+       both(null(op, first), spec(op, last, dtype(ACL_INT8)))},
+  };
+  for (const Argument& argument : op.arguments) {
+    if (argument.form != Form::kRow || argument.output ||
+        argument.name == std::string("biasOptional"))
+      continue;
+    table.push_back({argument.name + std::string(" of another 16 bits"), kInvalid, argument.name,
+                     both(halves, spec(op, argument.name, dtype(ACL_BF16)))});
+  }
+  if (op.takes_normalized_shape) {
+    static const std::int64_t kExtents[] = {3, 4, 5};
+    static const aclIntArray* const wrong = aclCreateIntArray(kExtents + 2, 1);
+    static const aclIntArray* const long_one = aclCreateIntArray(kExtents, 2);
+    static const aclIntArray* const none = aclCreateIntArray(kExtents, 0);
+    const auto normalized = [](const aclIntArray* array) {
+      return set([array](Attributes& a) { a.normalized = array; });
+    };
+    const char* name = "normalizedShape";
+    table.insert(
+        table.end(),
+        {{"normalizedShape null", kNull, name, normalized(nullptr)},
+         {"normalizedShape foreign", kInvalid, name, normalized(sentinel<aclIntArray>())},
+         {"normalizedShape of 5", kInvalid, name, normalized(wrong)},
+         {"normalizedShape empty", kInvalid, name, normalized(none)},
+         {"weight of one axis for rows of two", kInvalid, "weightOptional", normalized(long_one)}});
+  }
+  if (op.name == "aclnnLayerNormWithImplMode") {
+    for (const int mode : {-1, 3}) {
+      table.push_back({"implMode " + std::to_string(mode), kInvalid, "implMode",
+                       set([mode](Attributes& a) { a.version = mode; })});
+    }
+    table.push_back(
+        {"implMode 2 with FLOAT", kInvalid, "implMode", set([](Attributes& a) { a.version = 2; })});
+  }
+  if (op.name == "aclnnLayerNormBackward") {
+    table.insert(table.end(),
+                 {{"mask null", kNull, "outputMask", set([](Attributes& a) { a.mask = nullptr; })},
+                  {"mask of length 2", kInvalid, "outputMask", mask({true, true})},
+                  {"mask of length 0", kInvalid, "outputMask", mask({})},
+                  {"mask of length 2, gradBiasOut null", kInvalid, "outputMask",
+                   both(mask({true, false}), null(op, "gradBiasOut"))},
+                  {"mean of other rows", shapes, "mean", spec(op, "mean", shape({3, 3}))}});
+  }
+  if (op.name == "aclnnAddLayerNorm") {
+    table.push_back({"x1 and x2 of two 16 bits", kInvalid, "x2",
+                     both(spec(op, "x1", dtype(ACL_FLOAT16)), spec(op, "x2", dtype(ACL_BF16)))});
+    table.push_back(
+        {"x2 of 16 bits, y too", kInvalid, "yOut",
+         both(spec(op, "x2", dtype(ACL_FLOAT16)), spec(op, "yOut", dtype(ACL_FLOAT16)))});
+  }
+  return table;
+}
+
 }  // namespace
 
 Call valid_call(const Operator& op, const std::vector<int64_t>& shape) {
   Call call{specs_for(op, shape), {}, {}};
-  call.attributes.mask = full_mask();
+  call.attributes.mask = all_wanted();
+  call.attributes.normalized = row_of_four();
   return call;
 }
 
 std::vector<Refusal> refusals_of_tensors(const Operator& op) { return TensorRefusals(op).take(); }
 
 std::vector<Refusal> refusals_of(const Operator& op) {
+  if (op.is_row_norm) return of_row_norm(op);
   if (&op == &batch_norm()) return of_batch_norm(op);
   if (&op == &reduce_backward()) return of_reduce_backward(op);
   if (&op == &elemt()) return of_elemt(op);

@@ -1,0 +1,7 @@
+/* The place where this header used to be. */
+#ifndef NORMGRAD_ACLNNOP_LEVEL2_ACLNN_ADD_LAYER_NORM_GRAD_H
+#define NORMGRAD_ACLNNOP_LEVEL2_ACLNN_ADD_LAYER_NORM_GRAD_H
+
+#include "../aclnn_add_layer_norm_grad.h"
+
+#endif
