@@ -77,12 +77,14 @@ NORMGRAD_INLINE void map_columns_of(const Rows& m, const ChannelMaps& map, std::
   });
 }
 
-// Four rows at a time save loads of coefficients. Of long rows that takes longer beyond L2.
+// Four rows at a time save loads of coefficients. Of long rows that takes longer beyond L2; with dy there are not registers enough.
 template <class A, class T, Form kForm, bool kHasRest, bool kNear>
 NORMGRAD_INLINE void map_all_columns_of(const Rows& m, const ChannelMaps& map) {
   std::int64_t r = 0;
-  for (; sizeof(T) == 2 && m.columns <= kernels::kShortColumns && r + 4 <= m.rows; r += 4) {
-    map_columns_of<A, T, kForm, kHasRest, kNear, 4>(m, map, r);
+  if constexpr (sizeof(T) == 2 && kForm == Form::kX) {
+    for (; m.columns <= kernels::kShortColumns && r + 4 <= m.rows; r += 4) {
+      map_columns_of<A, T, kForm, kHasRest, kNear, 4>(m, map, r);
+    }
   }
   for (; r < m.rows; ++r) map_columns_of<A, T, kForm, kHasRest, kNear, 1>(m, map, r);
 }

@@ -279,7 +279,7 @@ class PixelWalk {
       if (writes && call_.streams && !rows.past_cache) return stream_rows(rows, begin, body);
       // Rows that are as short as their channels repeat themselves: of these, the kernels of 16-bit types map several at once.
       const std::int64_t period = std::lcm(split_.channels, kStepColumns);
-      if (writes && dense_ && call_.form != kernels::Form::kG && call_.size == 2 &&
+      if (writes && dense_ && call_.form == kernels::Form::kX && call_.size == 2 &&
           period <= kernels::kShortColumns && rows.columns == p_.columns) {
         const std::int64_t times = rows.columns / period;
         rows.rows *= times, rows.columns = period;
