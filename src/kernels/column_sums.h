@@ -73,7 +73,8 @@ void column_sums_of(const Rows& m, const A* mean, const A* rest, double* sum_g, 
     const std::int64_t columns = m.columns - begin < kStrip ? m.columns - begin : kStrip;
     A g_chain[kStrip], gx_chain[kStrip];
     const Chains chains{begin, g_chain, gx_chain, sum_g, sum_gx};
-    if (m.rows == kChain) {
+    // From far away a row at a time, which a processor sees as one stream: that costs instructions, but they wait for memory.
+    if (m.rows == kChain && m.x_ahead == 0) {
       add_rows<A, T, kHasRest, 4, true, false>(m, 0, columns, mean, rest, chains);
       add_rows<A, T, kHasRest, 4, false, true>(m, 4, columns, mean, rest, chains);
       continue;
