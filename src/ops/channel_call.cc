@@ -83,8 +83,7 @@ ChannelCall::ChannelCall(const PlanBody& plan_body, const Work& work, void* cons
       in_place(data[work.out] == data[work.g] || data[work.out] == data[work.x]),
       out_with_sums(wants_out && wants_sums && form == Form::kG && !in_place),
       bytes_read((reads_g ? 2 : 1) * elements * size),
-      streams(wants_out && !in_place &&
-              kernels::is_worth_streaming((bytes_read + elements * size) / 2)),
+      streams(wants_out && !in_place && kernels::is_worth_streaming(bytes_read + elements * size)),
       is_far(kernels::is_far_away(bytes_read / 4)),
       g(split, work.g, data[work.g], size),
       x(split, work.x, data[work.x], size),

@@ -79,10 +79,10 @@ class ChannelCall {
   const bool in_place;
   // The output needs no sums, and writing it leaves them what they need.
   const bool out_with_sums;
-  // Walks are ones that a processor foresees: what else helps pays only for more data than the cache can hold.
   const std::int64_t bytes_read;
   const bool streams;  // the output goes past the cache
-  const bool is_far;   // the data are not near, and are fetched
+  const bool
+      is_far;  // the data are not near, and are fetched: the walks are ones that a processor foresees, so only beyond the cache
   const ChannelTensor g, x, out;
 
  protected:
