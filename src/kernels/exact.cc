@@ -34,7 +34,7 @@ void put(const Rows& m, std::int64_t r, std::int64_t c, double value) {
 
 double normalized(double x, const RowMap& map) { return (x - map.mean) * map.r; }
 double mapped(double g, double x_n, const RowMap& map) {
-  return map.scale * ((g - map.c1) - x_n * map.c2);
+  return map.scale * ((g * map.w - map.c1) - x_n * map.c2);
 }
 
 // Added to 16 numbers a row: element c belongs to lane c mod 8. w null: 1.

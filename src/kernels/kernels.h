@@ -49,8 +49,8 @@ inline TwoBits are_in_range(TwoDoubles values) {
 }
 
 // What is constant along a row, or down a column:
-//   out = scale*(g - c1 - x_n*c2)  with  x_n = (x - mean)*r
-// Exact kernels compute just that. Fast kernels multiply it out, with three coefficients rounded to f32:
+//   out = scale*(w*g - c1 - x_n*c2)  with  x_n = (x - mean)*r
+// (w: of a plane; where it varies along a row, g has it already.) Exact kernels compute just that. Fast kernels multiply it out, with three coefficients rounded to f32:
 //   out = a*g + b*(x - mean) + c
 // and of a mean with more digits than f32 they also subtract the rest.
 struct RowMap {
@@ -59,12 +59,13 @@ struct RowMap {
   // Of a map of x alone (Form::kX), out = scale*((x - mean) - rest) + shift. Fast kernels subtract as much of the mean as f32
   // has, which leaves a constant.
   double rest = 0, shift = 0;
+  double w = 1;
 
   double constant() const {
     const double left = (mean - static_cast<double>(static_cast<float>(mean))) + rest;
     return left == left ? shift - left * scale : shift;  // an infinite mean leaves nothing
   }
-  double a() const { return scale; }
+  double a() const { return scale * w; }
   double b() const { return -(scale * c2 * r); }
   double c() const { return -(scale * c1); }
 

@@ -27,6 +27,7 @@ constexpr Rule kForwardRules[] = {
     {kRunningVar, kOut, kChannels, kNumber},
     {kSum, kOut, kChannels, kNumber},
     {kSquares, kOut, kChannels, kNumber},
+    {kSumOfSquares, kOut, kChannels, kNumber},
     {kX, kIn, kWhole, kElements, Presence::kRequired},
     {kW, kIn, kChannels, kNumber},
     {kB, kIn, kChannels, kNumber},
@@ -48,7 +49,8 @@ Status check_forward(const Problem& p) {
   if (p[kRunningMean].present() || p[kRunningVar].present()) {
     return fail(Status::kBadParam, "given statistics update no running ones");
   }
-  if (!p[kSum].present() && !p[kSquares].present()) return Status::kOk;
+  if (!p[kSum].present() && !p[kSquares].present() && !p[kSumOfSquares].present())
+    return Status::kOk;
   return fail(Status::kBadParam, "with given statistics no sum or squares are computed");
 }
 

@@ -80,6 +80,7 @@ ChannelCall::ChannelCall(const PlanBody& plan_body, const Work& work, void* cons
       reads_g(form != Form::kX),
       wants_out(plan.argument[work.out].tensor.present()),
       wants_sums(work.wants_sums),
+      unit(work.unit),
       in_place(data[work.out] == data[work.g] || data[work.out] == data[work.x]),
       out_with_sums(wants_out && wants_sums && form == Form::kG && !in_place),
       bytes_read((reads_g ? 2 : 1) * elements * size),

@@ -49,6 +49,7 @@ class ChannelCall {
     int g, x, out;
     bool computes_sums;  // if asked to
     bool wants_sums;
+    std::int64_t unit = 1;  // channels whose maps need the sums of all of them
   };
   ChannelCall(const PlanBody& plan, const Work& work, void* const* data, std::byte* workspace);
   ChannelCall(const ChannelCall&) = delete;
@@ -76,6 +77,7 @@ class ChannelCall {
   const kernels::Form form;
   const bool reads_g;  // and not x alone
   const bool wants_out, wants_sums;
+  const std::int64_t unit;  // [begin, end) below are whole ones
   const bool in_place;
   // The output needs no sums, and writing it leaves them what they need.
   const bool out_with_sums;

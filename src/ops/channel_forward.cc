@@ -14,19 +14,6 @@ namespace {
 using kernels::Form;
 using kernels::RowMap;
 
-// y = w*x_hat + b with x_hat = (x - mean)*r. rest: what rounding left of the mean. In place: a copy would wait for its parts
-// to be stored.
-void set_forward_map(double mean, double rest, double r, double w, double b, RowMap& map) {
-  map.mean = mean, map.r = r, map.scale = w * r, map.rest = rest, map.shift = b;
-  map.c1 = map.c2 = 0;
-}
-
-// Squares that f32 holds, of differences of which it has all digits. 0 stands for none at all, or for squares that f32 lost,
-// at most 2^-149 each, which eps must hide.
-bool has_squares(double squares, double eps) {
-  return squares == 0 ? eps >= 0x1p-100 : squares >= 0x1p-100 && squares <= 0x1p120;
-}
-
 class ForwardCall final : public ChannelCall {
   using enum Arg;
 
@@ -78,7 +65,7 @@ class ForwardCall final : public ChannelCall {
     each_batch(begin, end, [&](std::int64_t first, std::int64_t last) {
       const std::int64_t count = last - first;
       const double* r = space.r + first;
-      ChannelBatch sums, squares, means, vars, old;
+      ChannelBatch sums, squares, squares_of_x, means, vars, old;
       for (std::int64_t i = 0; i < count; ++i) {
         sums[i] = space.sums[first + i].first;
         squares[i] = squares_of(first + i);
@@ -90,6 +77,9 @@ class ForwardCall final : public ChannelCall {
       store(kVar, first, last, vars);
       store(kSum, first, last, sums);
       store(kSquares, first, last, squares);
+      // sum((x - mean)^2) + n*mean^2, all of one sign.
+      for (std::int64_t i = 0; i < count; ++i) squares_of_x[i] = squares[i] + sums[i] * means[i];
+      store(kSumOfSquares, first, last, squares_of_x);
       if (parameters.has(index_of(kRunningMean))) {
         load(kRunningMean, first, last, 0, old);
         for (std::int64_t i = 0; i < count; ++i) old[i] = updated(old[i], plan.momentum, means[i]);
@@ -115,7 +105,7 @@ class ForwardCall final : public ChannelCall {
     each_batch(0, split.channels, [&](std::int64_t first, std::int64_t last) {
       ChannelBatch zeros{}, nans;
       std::fill_n(nans, kChannelBatch, std::numeric_limits<double>::quiet_NaN());
-      store(kMean, first, last, zeros);
+      for (const Arg arg : {kMean, kSum, kSquares, kSumOfSquares}) store(arg, first, last, zeros);
       store(kRstd, first, last, nans);
       store(kVar, first, last, nans);
     });

@@ -41,10 +41,12 @@ class PlaneWalk {
 
   void run() const {
     if (!call_.wants_sums) return run_map();
-    if (split_.channels < kFewChannels && chunks_ > 1) return run_few_channels();
     const std::int64_t plane_bytes = std::max<std::int64_t>(1, split_.l * call_.size);
-    const std::int64_t together =
+    const std::int64_t near =
         std::clamp(kBytesTogether / plane_bytes, std::int64_t{1}, kMostTogether);
+    const std::int64_t together = ceil_div(near, call_.unit) * call_.unit;
+    const bool few = split_.channels < kFewChannels && chunks_ > 1;
+    if (few || together > kMostTogether) return run_in_turns(near);
     kernels::parallel_for(ceil_div(split_.channels, together), call_.elements, [&](std::int64_t i) {
       run_group({i * together, std::min(split_.channels, (i + 1) * together)});
       if (call_.streams) kernels::stream_fence();
@@ -121,16 +123,20 @@ class PlaneWalk {
     return call_.out_with_sums && std::find(begin, end, true) == end;
   }
 
-  // Threads share the chunks of all channels.
-  void run_few_channels() const {
-    const std::int64_t channels = split_.channels, tasks = chunks_ * channels;
+  // Threads share the chunks of all channels: first for the sums, then for the output. Of many channels some are one task.
+  void run_in_turns(std::int64_t near) const {
+    const std::int64_t channels = split_.channels, some = chunks_ > 1 ? 1 : near;
+    const std::int64_t parts = ceil_div(channels, some), tasks = chunks_ * parts;
+    const auto channels_of = [&](std::int64_t task) -> Group {
+      const std::int64_t begin = task % parts * some;
+      return {begin, std::min(channels, begin + some)};
+    };
     const Group all{0, channels};
     call_.begin(0, channels);
     prepare(all);
     const bool both = writes_with_sums(all);
     kernels::parallel_for(tasks, call_.elements, [&](std::int64_t task) {
-      const std::int64_t c = task % channels;
-      chunk_sums(call_.fast, task / channels, {c, c + 1}, both);
+      chunk_sums(call_.fast, task / parts, channels_of(task), both);
       if (both && call_.streams) kernels::stream_fence();
     });
     finish_sums(all);
@@ -140,8 +146,9 @@ class PlaneWalk {
     prepare(all);
     // Backwards: what was summed last is still near.
     const auto map = [&](std::int64_t task) {
-      each_piece(split_, task / channels, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
-        map_piece({n, task % channels, 1, l, length});
+      const Group group = channels_of(task);
+      each_piece(split_, task / parts, [&](std::int64_t n, std::int64_t l, std::int64_t length) {
+        map_piece({n, group.begin, group.end - group.begin, l, length});
       });
       if (call_.streams) kernels::stream_fence();
     };

@@ -145,16 +145,29 @@ Status check_row_statistic(const Tensor& tensor, const Tensor& data, int row_axe
               without);
 }
 
-Status check_spread(const Tensor& tensor, const Tensor& data, int row_axes) {
-  if (is_row(tensor, data, row_axes) || same_shape(tensor, data)) return Status::kOk;
+// Rows that have all leading dims but the last: it is missing, or 1.
+bool is_segments(const Tensor& tensor, const Tensor& data, int row_axes) {
   const int leading = data.rank - row_axes;
   const bool one = tensor.rank == data.rank && leading > 0 && tensor.shape[leading - 1] == 1;
-  const bool fits = one || (tensor.rank == data.rank - 1 && leading > 0);
-  if (fits && std::equal(tensor.shape, tensor.shape + leading - 1, data.shape) &&
-      std::equal(tensor.shape + tensor.rank - row_axes, tensor.shape + tensor.rank,
-                 data.shape + leading)) {
+  return (one || (tensor.rank == data.rank - 1 && leading > 0)) &&
+         std::equal(tensor.shape, tensor.shape + leading - 1, data.shape) &&
+         std::equal(tensor.shape + tensor.rank - row_axes, tensor.shape + tensor.rank,
+                    data.shape + leading);
+}
+Status check_segments(const Tensor& tensor, const Tensor& data, int row_axes) {
+  if (is_segments(tensor, data, row_axes)) return Status::kOk;
+  return fail(Status::kBadShape,
+              "%s has shape %s, but must have the shape of %s, %s, with its axis %d missing or 1",
+              tensor.name, shape_of(tensor).text, data.name, shape_of(data).text,
+              data.rank - row_axes - 1);
+}
+
+Status check_spread(const Tensor& tensor, const Tensor& data, int row_axes) {
+  if (is_row(tensor, data, row_axes) || same_shape(tensor, data) ||
+      is_segments(tensor, data, row_axes)) {
     return Status::kOk;
   }
+  const int leading = data.rank - row_axes;
   return fail(
       Status::kBadShape,
       "%s has shape %s, but must have the shape of a row of %s, %s, that of %s, or this with "
@@ -163,8 +176,9 @@ Status check_spread(const Tensor& tensor, const Tensor& data, int row_axes) {
       data.name, leading - 1);
 }
 
-Status check_shape(const Tensor& tensor, Shape shape, const Tensor& data, int channel_axis,
-                   int row_axes) {
+Status check_shape(const Tensor& tensor, Shape shape, const Tensor& data, const PlanBody& body,
+                   int channel_axis) {
+  const int row_axes = body.row_axes;
   switch (shape) {
     case Shape::kWhole:
     case Shape::kDevices:
@@ -177,8 +191,19 @@ Status check_shape(const Tensor& tensor, Shape shape, const Tensor& data, int ch
       return check_row_statistic(tensor, data, row_axes);
     case Shape::kSpread:
       return check_spread(tensor, data, row_axes);
+    case Shape::kSegments:
+      return check_segments(tensor, data, row_axes);
     case Shape::kChannels:
       return check_channels(tensor, data, channel_axis);
+    case Shape::kGroups:
+      if (tensor.rank == 2 && tensor.shape[0] == data.shape[0] && tensor.shape[1] == body.groups) {
+        return Status::kOk;
+      }
+      return fail(
+          Status::kBadShape,
+          "%s has shape %s, but must have shape (%lld, %lld): the samples of %s, and groups",
+          tensor.name, shape_of(tensor).text, static_cast<long long>(data.shape[0]),
+          static_cast<long long>(body.groups), data.name);
     case Shape::kPerDevice:
       return check_vector(tensor, data.shape[0], "the number of devices");
     case Shape::kAny:
@@ -215,7 +240,7 @@ Status check_shapes(const Operator& op, PlanBody& body) {
     for (const Rule& rule : op.rules) {
       const auto& [tensor, range, is_output] = body[rule.arg];
       if (is_output != outputs || !tensor.present()) continue;
-      NORMGRAD_TRY(check_shape(tensor, rule.shape, data, channel_axis, body.row_axes));
+      NORMGRAD_TRY(check_shape(tensor, rule.shape, data, body, channel_axis));
     }
   }
   return check_sizes(op, body);

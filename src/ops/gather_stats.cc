@@ -29,6 +29,15 @@ constexpr Rule kRules[] = {
     {kRstd, kIn, kDevices, kNumber, kRequired},
     {kCounts, kIn, kPerDevice, kNumber, kRequired},
 };
+constexpr Rule kSumRules[] = {
+    {kMeanAll, kOut, kChannels, kNumber, kRequired},
+    {kRstdAll, kOut, kChannels, kNumber, kRequired},
+    {kRunningMean, kOut, kChannels, kNumber},
+    {kRunningVar, kOut, kChannels, kNumber},
+    {kSum, kIn, kDevices, kNumber, kRequired},
+    {kSumOfSquares, kIn, kDevices, kNumber, kRequired},
+    {kCounts, kIn, kPerDevice, kCount, kRequired},
+};
 // clang-format on
 // 1/rstd^2 - eps without the cancellation: with eps far above the variance, 1/rstd^2 is almost eps.
 double var_of(double rstd, double eps) {
@@ -53,11 +62,13 @@ class Gather {
   }
 
   void run() const {
-    for (std::int64_t c = 0; c < plan_.tensor(kMean).shape[1]; ++c) gather(c);
+    const bool of_sums = plan_.tensor(kSum).present();
+    for (std::int64_t c = 0; c < parts().shape[1]; ++c) of_sums ? gather_sums(c) : gather(c);
   }
 
  private:
-  std::int64_t devices() const { return plan_.tensor(kMean).shape[0]; }
+  const Tensor& parts() const { return plan_.tensor(plan_.op->data); }
+  std::int64_t devices() const { return parts().shape[0]; }
   double count(std::int64_t device) const {
     double value;
     std::memcpy(&value, counts_ + device * 8, 8);
@@ -70,7 +81,7 @@ class Gather {
   }
 
   void gather(std::int64_t channel) const {
-    if (devices() == 0) return store(channel, 0, std::numeric_limits<double>::quiet_NaN());
+    if (devices() == 0) return store_both(channel, 0, std::numeric_limits<double>::quiet_NaN());
     double sum = 0;
     for (std::int64_t w = 0; w < devices(); ++w) sum += count(w) * at(kMean, w, channel);
     const double mean = sum / n_;
@@ -83,11 +94,25 @@ class Gather {
       const double distance = (at(kMean, w, channel) - mean) - rest;
       squares += count(w) * (var_of(at(kRstd, w, channel), plan_.eps) + distance * distance);
     }
-    store(channel, mean, rstd_of(squares / n_, plan_.eps));
+    store(channel, mean, squares);
+  }
+  // The variance is a difference, and below 0 by rounding alone; a NaN stays.
+  void gather_sums(std::int64_t channel) const {
+    double sum = 0, all_squares = 0;
+    for (std::int64_t w = 0; w < devices(); ++w) {
+      sum += at(kSum, w, channel);
+      all_squares += at(kSumOfSquares, w, channel);
+    }
+    const double mean = sum / n_, squares = all_squares - sum * mean;
+    store(channel, mean, squares < 0 ? 0 : squares);
+  }
+  // squares: sum((x - mean)^2) over all devices.
+  void store(std::int64_t channel, double mean, double squares) const {
+    store_both(channel, mean, rstd_of(squares / n_, plan_.eps));
     update(kRunningMean, channel, mean);
     update(kRunningVar, channel, squares / (n_ - 1));
   }
-  void store(std::int64_t channel, double mean, double rstd) const {
+  void store_both(std::int64_t channel, double mean, double rstd) const {
     parameters_.store(kMeanAll, channel, mean);
     parameters_.store(kRstdAll, channel, rstd);
   }
@@ -126,5 +151,11 @@ constinit const Operator kBatchNormGatherStats{.name = "BatchNormGatherStats",
                                                .rules = kRules,
                                                .prepare = prepare,
                                                .execute = execute};
+constinit const Operator kBatchNormGatherSums{.name = "BatchNormGatherSums",
+                                              .walk = Walk::kDevices,
+                                              .data = Arg::kSum,
+                                              .rules = kSumRules,
+                                              .prepare = prepare,
+                                              .execute = execute};
 
 }  // namespace normgrad

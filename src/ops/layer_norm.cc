@@ -58,8 +58,8 @@ void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspa
 constexpr Rule kBackwardRules[] = {
     {kDx, kOut, kWhole, kParameter},
     {kDx2, kOut, kWhole, kParameter},
-    {kDw, kOut, kColumns, kParameter},
-    {kDb, kOut, kColumns, kParameter},
+    {kDw, kOut, kColumns, kNumber},
+    {kDb, kOut, kColumns, kNumber},
     {kDy, kIn, kWhole, kParameter, Presence::kRequired},
     {kScale, kIn, kSpread, kParameter},
     {kDsum, kIn, kWhole, kParameter},

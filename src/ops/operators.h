@@ -15,7 +15,9 @@ enum class Shape : std::uint8_t {
   kColumns,  // that of a row, of row norms
   kRows,     // one number per row: the leading dims, or those and ones
   kSpread,  // that of a row, of all rows, or of the rows that have all leading dims but the last: (..., 1, row), (..., row)
+  kSegments,   // these rows alone
   kChannels,   // (C)
+  kGroups,     // (N, groups)
   kDevices,    // (W, C)
   kPerDevice,  // (W)
   kAny,
@@ -55,9 +57,11 @@ struct Operator {
 };
 
 extern const Operator kLayerNorm, kLayerNormBackward;                           // layer_norm.cc
+extern const Operator kGroupNorm, kGroupNormBackward;                           // group_norm.cc
+extern const Operator kAdaLayerNormBackward;                                    // ada_layer_norm.cc
 extern const Operator kRmsNorm, kRmsNormBackward;                               // rms_norm.cc
 extern const Operator kBatchNorm, kBatchNormBackward, kBatchNormElemtBackward;  // batch_norm.cc
-extern const Operator kBatchNormGatherStats;                                    // gather_stats.cc
+extern const Operator kBatchNormGatherStats, kBatchNormGatherSums;              // gather_stats.cc
 extern const Operator kSyncBatchNorm, kSyncBatchNormBackward;  // sync_batch_norm.cc
 
 const Operator& operator_of(Op op);

@@ -16,6 +16,7 @@ Status make_body(const Problem& problem, PlanBody& body) {
   body.op = &op;
   body.channel_axis = problem.channel_axis;
   body.row_axes = problem.row_axes;
+  body.groups = problem.groups;
   body.eps = problem.eps;
   body.alpha = problem.alpha;
   body.momentum = problem.momentum;

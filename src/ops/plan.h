@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "normgrad/plan.h"
 #include "runtime/layout.h"
@@ -56,11 +57,13 @@ struct PlanBody {
   ChannelSplit channel;
   int channel_axis = 1;
   int row_axes = 1;
+  std::int64_t groups = 1;
   double eps = 0;
   double momentum = 0;
   double alpha = 1;
   bool training = true;
   Arithmetic arithmetic = Arithmetic::kFast;
+  std::shared_ptr<const PlanBody> parts[2];  // what an operator is made of, if it is made of others
 
   Argument& operator[](Arg arg) { return argument[index_of(arg)]; }
   const Argument& operator[](Arg arg) const { return argument[index_of(arg)]; }

@@ -47,7 +47,7 @@ void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspa
 // clang-format off
 constexpr Rule kBackwardRules[] = {
     {kDx, kOut, kWhole, kParameter},
-    {kDw, kOut, kColumns, kParameter},
+    {kDw, kOut, kColumns, kNumber},
     {kDy, kIn, kWhole, kParameter, Presence::kRequired},
     {kDsum, kIn, kWhole, kParameter},
     {kW, kIn, kColumns, kParameter},
