@@ -16,6 +16,7 @@ endfunction()
 # The further names that build scripts and dlopen use in CANN. One file is loaded once, whatever the name.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 normgrad_install_link(lib/libacl_rt.so libascendcl.so ${CMAKE_INSTALL_LIBDIR})
+normgrad_install_link(lib/libacl_op_compiler.so libascendcl.so ${CMAKE_INSTALL_LIBDIR})
 normgrad_install_link(lib/libopapi_math.so libopapi_nn.so ${CMAKE_INSTALL_LIBDIR})
 normgrad_install_link(lib/libopapi.so libopapi_nn.so ${CMAKE_INSTALL_LIBDIR})
 
@@ -40,10 +41,10 @@ function(normgrad_pkg_config library description requires)
 endfunction()
 normgrad_pkg_config(normgrad "Normalization layers and their gradients on CPUs" "")
 normgrad_pkg_config(infinirt "The InfiniCore runtime for CPUs" "normgrad")
-normgrad_pkg_config(infiniop "InfiniOp's normalization gradients on CPUs" "infinirt normgrad")
+normgrad_pkg_config(infiniop "InfiniOp's normalization operators on CPUs" "infinirt normgrad")
 normgrad_pkg_config(ascendcl "The ACL runtime for CPUs" "normgrad")
 normgrad_pkg_config(nnopbase "Tensors and executors of the aclnn operators" "normgrad")
-normgrad_pkg_config(opapi_nn "aclnn's BatchNorm operators on CPUs" "nnopbase ascendcl normgrad")
+normgrad_pkg_config(opapi_nn "aclnn's normalization operators on CPUs" "nnopbase ascendcl normgrad")
 
 # What people source, and CANN's second name of the library directory.
 install(FILES cmake/set_env.sh DESTINATION .)

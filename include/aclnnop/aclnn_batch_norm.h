@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* Every tensor is FLOAT, FLOAT16 or BF16, in a public format and with any strides; C channels. Those
- * of shape (C) are FLOAT or have the type of input, both running ones one type, both saved ones too.
+/* Every tensor is FLOAT, FLOAT16 or BF16, in a public format and with any strides; C channels. Running and
+ * saved ones are FLOAT or have the type of input, both running ones one type, both saved ones too.
  *
  * input:       rank 2 to 8. The channels are axis 1, or the last axis with format NHWC or NDHWC
  *              (Ascend910B: always axis 1). Rank 5 needs format NCDHW or NDHWC (Ascend910B: NCDHW).

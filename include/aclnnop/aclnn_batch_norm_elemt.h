@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* All tensors have one type of FLOAT, FLOAT16, BF16, public formats, any strides; C channels.
+/* Types: each of FLOAT, FLOAT16, BF16; public formats, any strides; C channels.
  *
  * input:  rank 2 to 8, C > 0.
  * weight: (C); null: 1.
@@ -18,7 +18,7 @@ extern "C" {
  * mean:   (C).
  * invstd: (C), 1/sqrt(variance + eps).
  * eps:    makes no difference: invstd contains it.
- * output: out, shape of input; may be exactly the view input.
+ * output: out, shape and type of input; may be exactly the view input.
  *
  * Codes, first come: 161001 a null that is not allowed; 161002 a tensor that is not alive; types;
  * formats; ranks; views that leave their storage; C = 0; shapes.

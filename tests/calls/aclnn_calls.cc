@@ -252,6 +252,9 @@ class OperatorTensors {
         return {4};
       case aclnn_test::Form::kDevices:
         return {2};
+      case aclnn_test::Form::kSegments:
+        return {2, 4};
+      case aclnn_test::Form::kGroups:
       case aclnn_test::Form::kPerRow:
       case aclnn_test::Form::kTable:
         break;

@@ -198,8 +198,9 @@ int first_phase_with(const aclnn_test::Operator& op, Zoo& z, std::size_t i, void
 
 void add_operator(const aclnn_test::Operator& op, std::vector<Argument>* all) {
   for (std::size_t i = 0; i < op.arguments.size(); ++i) {
+    const int code = op.arguments[i].output ? op.null_output_code : kNull;
     const std::optional<int> null =
-        op.arguments[i].optional ? std::nullopt : std::optional<int>(kNull);
+        op.arguments[i].optional ? std::nullopt : std::optional<int>(code);
     all->push_back({op.phase_one_name(),
                     op.arguments[i].name,
                     {Kind::kTensor},
@@ -230,12 +231,12 @@ std::vector<Argument> aclnn_arguments() {
   for (const aclnn_test::Operator* op : aclnn_test::operators()) add_operator(*op, &all);
   for (const aclnn_test::Operator* op :
        {&aclnn_test::batch_norm_backward(), &aclnn_test::fast_batch_norm_backward(),
-        &aclnn_test::row_norm("aclnnLayerNormBackward")}) {
+        &aclnn_test::row_norm("aclnnLayerNormBackward"), &aclnn_test::group_norm_backward()}) {
     all.push_back({op->phase_one_name(),
                    "outputMask",
                    {Kind::kBools},
                    kInvalid,
-                   kNull,
+                   op->null_output_code,
                    [op](Zoo& z, void* h) {
                      return first_phase(*op, right_tensors(*op, z), as<aclBoolArray>(h));
                    }});

@@ -89,7 +89,7 @@ contents() {  # <readelf> <build directory> <source directory of the project>
   done
   "$1" -d "$prefix/lib/libinfiniop.so" | grep -q 'NEEDED.*\[libinfinirt.so\]' ||
     fail "libinfiniop.so does not need libinfinirt.so"
-  for link in acl_rt:ascendcl opapi_math:opapi_nn opapi:opapi_nn; do
+  for link in acl_rt:ascendcl acl_op_compiler:ascendcl opapi_math:opapi_nn opapi:opapi_nn; do
     [ "$(readlink "$prefix/lib/lib${link%:*}.so")" = "lib${link#*:}.so" ] ||
       fail "lib${link%:*}.so is not a link to lib${link#*:}.so"
   done

@@ -30,8 +30,8 @@ enum : int {
 };
 constexpr Row kRows[] = {
     {"input", Arg::kX, kData, kIn},
-    {"weight", Arg::kW, kVector, kOptional, {.float_or = kInput}},
-    {"bias", Arg::kB, kVector, kOptional, {.float_or = kInput}},
+    {"weight", Arg::kW, kVector, kOptional},
+    {"bias", Arg::kB, kVector, kOptional},
     {"runningMean", Arg::kRunningMean, kVector, kOptional, {.float_or = kInput}},
     {"runningVar",
      Arg::kRunningVar,

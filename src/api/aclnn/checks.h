@@ -24,6 +24,10 @@ enum class Form : std::uint8_t {
   kVector,  // one number per channel
   kRow,     // of row norms: what every row is scaled by or summed up to
   kPerRow,  // of row norms: one number per row
+  // Of group norms: what may have another shape than the data, a channel's numbers, or those of groups.
+  kLikeData,
+  kPerChannel,
+  kPerGroup,
   kOther
 };
 enum class Use : std::uint8_t { kIn, kOptional, kOut };  // kOptional: an input that may be null

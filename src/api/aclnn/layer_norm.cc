@@ -1,5 +1,6 @@
 // LayerNorm and what is fused with it: of a sum (AddLayerNorm, DeepNorm), modulated (AdaLayerNorm); and their gradients.
 #include "aclnnop/aclnn_ada_layer_norm.h"
+#include "aclnnop/aclnn_ada_layer_norm_backward.h"
 #include "aclnnop/aclnn_ada_layer_norm_v2.h"
 #include "aclnnop/aclnn_add_layer_norm.h"
 #include "aclnnop/aclnn_add_layer_norm_grad.h"
@@ -9,6 +10,7 @@
 #include "aclnnop/aclnn_layer_norm_backward.h"
 #include "api/aclnn/arrays.h"
 #include "api/aclnn/operator.h"
+#include "runtime/layout.h"
 
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
 using normgrad::Arg;
@@ -300,6 +302,78 @@ int check_and_plan(Arguments& a, double eps, aclOpExecutor& executor) {
 
 }  // namespace ada_forward
 
+// ---- aclnnAdaLayerNormBackward ----
+
+namespace ada_backward {
+
+enum : int {
+  kGradOut,
+  kInput,
+  kRstd,
+  kMean,
+  kScale,
+  kShift,
+  kWeight,
+  kBias,
+  kGradInput,
+  kGradScale,
+  kGradShift,
+  kGradWeight,
+  kGradBias,
+};
+constexpr Row kRows[] = {
+    {"gradOut", Arg::kDy, kData, kIn},
+    {"input", Arg::kX, kData, kIn, {.type = kGradOut}},
+    {"rstd", Arg::kRstd, kPerRow, kIn},
+    {"mean", Arg::kMean, kPerRow, kIn},
+    {"scale", Arg::kScale, kOther, kIn, {.type = kGradOut}},
+    {"shift", Arg::kNone, kOther, kIn, {.type = kGradOut}},
+    {"weightOptional", Arg::kW, kRow, kOptional, {.float_or = kGradOut}},
+    {"biasOptional", Arg::kB, kRow, kOptional, {.float_or = kGradOut}},
+    {"gradInputOut", Arg::kDx, kData, kOut, {.type = kGradOut}},
+    {"gradScaleOut", Arg::kDscale, kOther, kOut, {.type = kGradOut}},
+    {"gradShiftOut", Arg::kDshift, kOther, kOut, {.type = kGradOut}},
+    {"gradWeightOut", Arg::kDw, kRow, kOut, {.float_or = kGradOut}},
+    {"gradBiasOut", Arg::kDb, kRow, kOut, {.float_or = kGradOut}},
+};
+constexpr Spec kSpec{.name = "aclnnAdaLayerNormBackward",
+                     .op = Op::kAdaLayerNormBackward,
+                     .data = kInput,
+                     .rows = kRows};
+
+// The core does not know shift, which has no part in the computation.
+int check_shift(const Arguments& a) {
+  const Dims &shift = a[kShift]->shape, &scale = a[kScale]->shape;
+  if (std::equal(shift.begin(), shift.end(), scale.begin(), scale.end())) return 0;
+  const auto text = [](const Dims& dims) {
+    return normgrad::text_of(static_cast<int>(dims.size()), dims.begin());
+  };
+  return refuse(kAclnnInvalid, "shift has shape %s, but must have that of scale, %s",
+                text(shift).text, text(scale).text);
+}
+
+int check_and_plan(Arguments& a, const aclIntArray* shape, aclOpExecutor& executor) {
+  bool wants_any = false;
+  for (int i = kGradInput; i <= kGradBias; ++i) {
+    wants_any |= static_cast<bool>(a[i]);
+    if (!a[i]) a[i].leave_out();
+  }
+  NORMGRAD_ACLNN_TRY(check_not_null(a));
+  NORMGRAD_ACLNN_TRY(check_handle("normalizedShape", shape));
+  NORMGRAD_ACLNN_TRY(check_rows(a));
+  NORMGRAD_ACLNN_TRY(check_normalized_shape(a, *shape));
+  if (shape->size != 1) {
+    return refuse(kAclnnInvalid, "normalizedShape has %llu extents, but must have 1",
+                  static_cast<unsigned long long>(shape->size));
+  }
+  NORMGRAD_ACLNN_TRY(check_shift(a));
+  NORMGRAD_ACLNN_TRY(plan_rows(executor, a, {.axes = 1}));
+  if (!wants_any) executor.plan = {};
+  return 0;
+}
+
+}  // namespace ada_backward
+
 }  // namespace
 
 // ---- entry points ----
@@ -477,4 +551,23 @@ aclnnStatus aclnnAdaLayerNormV2GetWorkspaceSize(const aclTensor* x, const aclTen
 aclnnStatus aclnnAdaLayerNormV2(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
                                 const aclrtStream stream) {
   return phase_two(ada_forward::kV2Spec.name, workspace, workspaceSize, executor, stream);
+}
+
+aclnnStatus aclnnAdaLayerNormBackwardGetWorkspaceSize(
+    const aclTensor* gradOut, const aclTensor* input, const aclIntArray* normalizedShape,
+    const aclTensor* rstd, const aclTensor* mean, const aclTensor* scale, const aclTensor* shift,
+    const aclTensor* weightOptional, const aclTensor* biasOptional, aclTensor* gradInputOut,
+    aclTensor* gradScaleOut, aclTensor* gradShiftOut, aclTensor* gradWeightOut,
+    aclTensor* gradBiasOut, uint64_t* workspaceSize, aclOpExecutor** executor) {
+  return phase_one<ada_backward::kSpec>(
+      __func__, workspaceSize, executor,
+      [&](Arguments& a, aclOpExecutor& made) {
+        return ada_backward::check_and_plan(a, normalizedShape, made);
+      },
+      gradOut, input, rstd, mean, scale, shift, weightOptional, biasOptional, gradInputOut,
+      gradScaleOut, gradShiftOut, gradWeightOut, gradBiasOut);
+}
+aclnnStatus aclnnAdaLayerNormBackward(void* workspace, uint64_t workspaceSize,
+                                      aclOpExecutor* executor, const aclrtStream stream) {
+  return phase_two(ada_backward::kSpec.name, workspace, workspaceSize, executor, stream);
 }

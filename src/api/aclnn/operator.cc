@@ -61,20 +61,28 @@ Tensor as_shape(const Tensor& given, int rank, const std::int64_t* shape) {
 }
 
 // As the operator wants it.
-Tensor to_argument(const Operand& operand, const Arguments& arguments, int row_axes) {
+Tensor to_argument(const Operand& operand, const Arguments& arguments, const Problem& problem) {
   const Tensor tensor = to_tensor(operand);
   const Form form = operand.row->form;
-  if (form != Form::kRow && form != Form::kPerRow) return tensor;
+  if (form == Form::kData || form == Form::kVector || form == Form::kOther) return tensor;
   const Dims& data = arguments.data()->shape;
-  const int leading = static_cast<int>(data.size()) - row_axes;
+  const auto rank = static_cast<int>(data.size());
+  const int leading = rank - problem.row_axes;
+  if (form == Form::kLikeData) return as_shape(tensor, rank, data.begin());
+  if (form == Form::kPerChannel) return as_shape(tensor, 1, data.begin() + 1);
+  if (form == Form::kPerGroup) {
+    const std::int64_t groups[] = {data[0], problem.groups};
+    return as_shape(tensor, 2, groups);
+  }
   if (leading < 0) return tensor;
-  if (form == Form::kRow) return as_shape(tensor, row_axes, data.begin() + leading);
+  if (form == Form::kRow) return as_shape(tensor, problem.row_axes, data.begin() + leading);
   return as_shape(tensor, leading, data.begin());
 }
 
 // A row that has no part in the computation, but must have its shape.
-int check_unused_row(const Arguments& arguments, const Operand& operand, int row_axes) {
-  const Tensor tensor = to_argument(operand, arguments, row_axes);
+int check_unused_row(const Arguments& arguments, const Operand& operand, const Problem& problem) {
+  const int row_axes = problem.row_axes;
+  const Tensor tensor = to_argument(operand, arguments, problem);
   const Dims& data = arguments.data()->shape;
   const std::int64_t* row = data.end() - row_axes;
   if (tensor.rank == row_axes && std::equal(row, data.end(), tensor.shape)) return 0;
@@ -112,7 +120,7 @@ int make_executor(aclOpExecutor& executor, Problem& problem, const Arguments& ar
   const auto has_part = [](const Operand& operand) { return operand && operand.arg != Arg::kNone; };
   for (const Operand& operand : arguments) {
     if (!has_part(operand)) continue;
-    problem[operand.arg] = to_argument(operand, arguments, problem.row_axes);
+    problem[operand.arg] = to_argument(operand, arguments, problem);
     if (operand.row->also != Arg::kNone) problem[operand.row->also] = problem[operand.arg];
   }
   const Status status = make_plan(problem, &executor.plan);
@@ -123,7 +131,7 @@ int make_executor(aclOpExecutor& executor, Problem& problem, const Arguments& ar
     const Form form = operand.row->form;
     if (form == Form::kVector) NORMGRAD_ACLNN_TRY(check_channels_of(arguments, operand));
     if (form != Form::kRow) continue;
-    NORMGRAD_ACLNN_TRY(check_unused_row(arguments, operand, problem.row_axes));
+    NORMGRAD_ACLNN_TRY(check_unused_row(arguments, operand, problem));
   }
   TensorSlot* slot = executor.slot;
   for (const Operand& operand : arguments) {

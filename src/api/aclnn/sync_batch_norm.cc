@@ -4,7 +4,9 @@
 #include "aclnnop/aclnn_batch_norm_elemt.h"
 #include "aclnnop/aclnn_batch_norm_elemt_backward.h"
 #include "aclnnop/aclnn_batch_norm_gather_stats_with_counts.h"
+#include "aclnnop/aclnn_batch_norm_reduce.h"
 #include "aclnnop/aclnn_batch_norm_stats.h"
+#include "aclnnop/aclnn_sync_batch_norm_gather_stats.h"
 #include "api/aclnn/operator.h"
 
 using namespace normgrad::api;  // NOLINT: entry points are in the global namespace
@@ -40,6 +42,75 @@ int check_and_plan(const Arguments& a, double eps, aclOpExecutor& executor) {
 }
 
 }  // namespace stats
+
+// ---- aclnnBatchNormReduce: the sum of every channel, and of its squares ----
+
+namespace sums {
+
+enum : int { kX, kSum, kSquareSum };
+constexpr Row kRows[] = {
+    {"x", Arg::kX, kData, kIn},
+    {"sum", Arg::kSum, kVector, kOut},
+    {"squareSum", Arg::kSumOfSquares, kVector, kOut},
+};
+constexpr Spec kSpec{
+    .name = "aclnnBatchNormReduce", .op = normgrad::Op::kBatchNorm, .data = kX, .rows = kRows};
+
+int check_and_plan(const Arguments& a, aclOpExecutor& executor) {
+  NORMGRAD_ACLNN_TRY(check_not_null(a));
+  NORMGRAD_ACLNN_TRY(check_alive(a));
+  NORMGRAD_ACLNN_TRY(check_document(a));
+  normgrad::Problem problem = problem_of(a);
+  NORMGRAD_ACLNN_TRY(make_executor(executor, problem, a));
+  if (a.channels() == 0) executor.plan = {};
+  return 0;
+}
+
+}  // namespace sums
+
+// ---- aclnnSyncBatchNormGatherStats: the statistics of all devices from the sums of each ----
+
+namespace gather_sums {
+
+enum : int {
+  kTotalSum,
+  kTotalSquareSum,
+  kSampleCount,
+  kMean,
+  kVariance,
+  kBatchMean,
+  kBatchInvstd,
+};
+constexpr Row kRows[] = {
+    {"totalSum", Arg::kSum, kData, kIn},
+    {"totalSquareSum", Arg::kSumOfSquares, kOther, kIn},
+    {"sampleCount", Arg::kCounts, kOther, kIn, {}, true},
+    {"mean", Arg::kRunningMean, kVector, kOut},
+    {"variance", Arg::kRunningVar, kVector, kOut},
+    {"batchMean", Arg::kMeanAll, kVector, kOut},
+    {"batchInvstd", Arg::kRstdAll, kVector, kOut},
+};
+constexpr Spec kSpec{.name = "aclnnSyncBatchNormGatherStats",
+                     .op = normgrad::Op::kBatchNormGatherSums,
+                     .data = kTotalSum,
+                     .rows = kRows};
+
+int check_and_plan(const Arguments& a, float momentum, float eps, aclOpExecutor& executor) {
+  NORMGRAD_ACLNN_TRY(check_not_null(a));
+  NORMGRAD_ACLNN_TRY(check_alive(a));
+  NORMGRAD_ACLNN_TRY(check_document(a));
+  if (a[kTotalSum]->shape[0] == 0) {
+    return refuse(kAclnnInvalid, "totalSum has shape (0, ...), but must have a device at least");
+  }
+  normgrad::Problem problem = problem_of(a);
+  problem.momentum = static_cast<double>(momentum);
+  problem.eps = static_cast<double>(eps);
+  NORMGRAD_ACLNN_TRY(make_executor(executor, problem, a));
+  if (a.channels() == 0) executor.plan = {};
+  return 0;
+}
+
+}  // namespace gather_sums
 
 // ---- aclnnBatchNormGatherStatsWithCounts: the statistics of all devices from those of each ----
 
@@ -103,12 +174,9 @@ namespace elemt {
 
 enum : int { kInput, kWeight, kBias, kMean, kInvstd, kOutput };
 constexpr Row kRows[] = {
-    {"input", Arg::kX, kData, kIn},
-    {"weight", Arg::kW, kVector, kOptional, {.type = kInput}},
-    {"bias", Arg::kB, kVector, kOptional, {.type = kInput}},
-    {"mean", Arg::kMean, kVector, kIn, {.type = kInput}},
-    {"invstd", Arg::kRstd, kVector, kIn, {.type = kInput}},
-    {"output", Arg::kY, kData, kOut, {.type = kInput}},
+    {"input", Arg::kX, kData, kIn},        {"weight", Arg::kW, kVector, kOptional},
+    {"bias", Arg::kB, kVector, kOptional}, {"mean", Arg::kMean, kVector, kIn},
+    {"invstd", Arg::kRstd, kVector, kIn},  {"output", Arg::kY, kData, kOut, {.type = kInput}},
 };
 constexpr Spec kSpec{.name = "aclnnBatchNormElemt",
                      .op = normgrad::Op::kBatchNorm,
@@ -317,4 +385,36 @@ aclnnStatus aclnnBatchNormElemtBackwardGetWorkspaceSize(
 aclnnStatus aclnnBatchNormElemtBackward(void* workspace, uint64_t workspaceSize,
                                         aclOpExecutor* executor, const aclrtStream stream) {
   return phase_two(elemt_backward::kSpec.name, workspace, workspaceSize, executor, stream);
+}
+
+aclnnStatus aclnnBatchNormReduceGetWorkspaceSize(const aclTensor* x, const aclTensor* sum,
+                                                 const aclTensor* squareSum,
+                                                 uint64_t* workspaceSize,
+                                                 aclOpExecutor** executor) {
+  return phase_one<sums::kSpec>(
+      __func__, workspaceSize, executor,
+      [&](Arguments& a, aclOpExecutor& made) { return sums::check_and_plan(a, made); }, x, sum,
+      squareSum);
+}
+
+aclnnStatus aclnnBatchNormReduce(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                 const aclrtStream stream) {
+  return phase_two(sums::kSpec.name, workspace, workspaceSize, executor, stream);
+}
+
+aclnnStatus aclnnSyncBatchNormGatherStatsGetWorkspaceSize(
+    const aclTensor* totalSum, const aclTensor* totalSquareSum, const aclTensor* sampleCount,
+    aclTensor* mean, aclTensor* variance, float momentum, float eps, aclTensor* batchMean,
+    aclTensor* batchInvstd, uint64_t* workspaceSize, aclOpExecutor** executor) {
+  return phase_one<gather_sums::kSpec>(
+      __func__, workspaceSize, executor,
+      [&](Arguments& a, aclOpExecutor& made) {
+        return gather_sums::check_and_plan(a, momentum, eps, made);
+      },
+      totalSum, totalSquareSum, sampleCount, mean, variance, batchMean, batchInvstd);
+}
+
+aclnnStatus aclnnSyncBatchNormGatherStats(void* workspace, uint64_t workspaceSize,
+                                          aclOpExecutor* executor, const aclrtStream stream) {
+  return phase_two(gather_sums::kSpec.name, workspace, workspaceSize, executor, stream);
 }

@@ -6,6 +6,7 @@
 #include <acl/acl_base_rt.h>
 #include <acl/acl_mdl.h>
 #include <acl/acl_op.h>
+#include <acl/acl_op_compiler.h>
 #include <acl/acl_rt.h>
 #include <acl/acl_rt_allocator.h>
 #include <acl/acl_rt_types.h>

@@ -155,6 +155,87 @@ const Operator& gather_stats() {
   return op;
 }
 
+const Operator& batch_norm_reduce() {
+  static const Operator op{
+      "aclnnBatchNormReduce",
+      {{"x", kData}, {"sum", kChannels, true}, {"squareSum", kChannels, true}},
+      [](aclTensor* const* t, const Attributes&, uint64_t* size, aclOpExecutor** executor) {
+        return aclnnBatchNormReduceGetWorkspaceSize(t[0], t[1], t[2], size, executor);
+      },
+      aclnnBatchNormReduce};
+  return op;
+}
+
+const Operator& gather_sums() {
+  static const Operator op{
+      "aclnnSyncBatchNormGatherStats",
+      {{"totalSum", Form::kTable},
+       {"totalSquareSum", Form::kTable},
+       {"sampleCount", Form::kDevices},
+       {"mean", kChannels, true},
+       {"variance", kChannels, true},
+       {"batchMean", kChannels, true},
+       {"batchInvstd", kChannels, true}},
+      [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
+        return aclnnSyncBatchNormGatherStatsGetWorkspaceSize(
+            t[0], t[1], t[2], t[3], t[4], static_cast<float>(a.momentum), static_cast<float>(a.eps),
+            t[5], t[6], size, executor);
+      },
+      aclnnSyncBatchNormGatherStats};
+  return op;
+}
+
+const Operator& group_norm() {
+  static const Operator op{
+      "aclnnGroupNorm",
+      {{"self", kData},
+       {"gamma", kChannels, false, true},
+       {"beta", kChannels, false, true},
+       {"out", kData, true},
+       {"meanOut", Form::kGroups, true},
+       {"rstdOut", Form::kGroups, true}},
+      [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
+        return aclnnGroupNormGetWorkspaceSize(t[0], t[1], t[2], a.n, a.c, a.l, a.group, a.eps, t[3],
+                                              t[4], t[5], size, executor);
+      },
+      aclnnGroupNorm};
+  return op;
+}
+
+const Operator& group_norm_backward() {
+  static const Operator op = [] {
+    Operator made{
+        "aclnnGroupNormBackward",
+        {{"gradOut", kData},
+         {"input", kData},
+         {"mean", Form::kGroups},
+         {"rstd", Form::kGroups},
+         {"gamma", kChannels, false, true},
+         {"gradInput", kData, true},
+         {"gradGammaOut", kChannels, true},
+         {"gradBetaOut", kChannels, true}},
+        [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
+          return aclnnGroupNormBackwardGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], a.n, a.c, a.l,
+                                                        a.group, a.mask, t[5], t[6], t[7], size,
+                                                        executor);
+        },
+        aclnnGroupNormBackward};
+    made.null_output_code = ACLNN_ERR_PARAM_INVALID;
+    return made;
+  }();
+  return op;
+}
+
+Attributes attributes_for(const std::vector<int64_t>& shape) {
+  Attributes out;
+  out.mask = all_wanted();
+  out.normalized = row_of_four();
+  out.n = shape[0], out.c = out.group = shape[1], out.l = 1;
+  for (std::size_t d = 2; d < shape.size(); ++d) out.l *= shape[d];
+  if (out.group == 0) out.group = 1;
+  return out;
+}
+
 // ---- row norms ----
 
 const std::vector<const Operator*>& row_norms() {
@@ -331,6 +412,29 @@ const std::vector<const Operator*>& row_norms() {
        true,
        false,
        2},
+      {"aclnnAdaLayerNormBackward",
+       {{"gradOut", Form::kData, false, false, false},
+        {"input", Form::kData, false, false, false},
+        {"rstd", Form::kPerRow, false, false, false},
+        {"mean", Form::kPerRow, false, false, false},
+        {"scale", Form::kSegments, false, false, false},
+        {"shift", Form::kSegments, false, false, false},
+        {"weightOptional", Form::kRow, false, true, false},
+        {"biasOptional", Form::kRow, false, true, false},
+        {"gradInputOut", Form::kData, true, true, false},
+        {"gradScaleOut", Form::kSegments, true, true, false},
+        {"gradShiftOut", Form::kSegments, true, true, false},
+        {"gradWeightOut", Form::kRow, true, true, false},
+        {"gradBiasOut", Form::kRow, true, true, false}},
+       [](aclTensor* const* t, const Attributes& a, uint64_t* size, aclOpExecutor** executor) {
+         return aclnnAdaLayerNormBackwardGetWorkspaceSize(t[0], t[1], a.normalized, t[2], t[3],
+                                                          t[4], t[5], t[6], t[7], t[8], t[9], t[10],
+                                                          t[11], t[12], size, executor);
+       },
+       aclnnAdaLayerNormBackward,
+       true,
+       true,
+       2},
       {"aclnnRmsNorm",
        {{"x", Form::kData, false, false, false},
         {"gamma", Form::kRow, false, false, false},
@@ -456,7 +560,11 @@ const std::vector<const Operator*>& operators() {
                                         &elemt(),
                                         &elemt_backward(),
                                         &stats(),
-                                        &gather_stats()};
+                                        &gather_stats(),
+                                        &batch_norm_reduce(),
+                                        &gather_sums(),
+                                        &group_norm(),
+                                        &group_norm_backward()};
     out.insert(out.end(), row_norms().begin(), row_norms().end());
     return out;
   }();

@@ -13,8 +13,9 @@
 namespace aclnn_test {
 
 // kData: all dimensions. kChannels: one number per channel. kTable: one per device and channel.
-// kDevices: one per device. Of row norms kRow: the last dimension, kPerRow: the others.
-enum class Form { kData, kChannels, kTable, kDevices, kRow, kPerRow };
+// kDevices: one per device. Of row norms kRow: the last dimension, kPerRow: the others, kSegments: all but the last of these.
+// kGroups: one per sample and channel, which is a group of its own.
+enum class Form { kData, kChannels, kTable, kDevices, kRow, kPerRow, kSegments, kGroups };
 
 struct Argument {
   const char* name;
@@ -33,7 +34,10 @@ struct Attributes {
   const aclBoolArray* mask = nullptr;
   int version = 0;
   const aclIntArray* normalized = nullptr;
+  std::int64_t n = 2, c = 3, l = 4, group = 3;  // the sizes of data, every channel a group
 };
+// With the sizes of this data.
+Attributes attributes_for(const std::vector<int64_t>& shape);
 
 struct Operator {
   using PhaseOne = aclnnStatus (*)(aclTensor* const*, const Attributes&, uint64_t*,
@@ -48,6 +52,7 @@ struct Operator {
   bool takes_normalized_shape = false;
   std::size_t least_rank = 2;
   int shape_code = ACLNN_ERR_PARAM_INVALID;  // of shapes that do not fit each other
+  int null_output_code = ACLNN_ERR_PARAM_NULLPTR;
 
   std::string phase_one_name() const { return name + "GetWorkspaceSize"; }
   std::size_t find(const std::string& argument) const;
@@ -63,6 +68,10 @@ const Operator& elemt();
 const Operator& elemt_backward();
 const Operator& stats();
 const Operator& gather_stats();
+const Operator& batch_norm_reduce();
+const Operator& gather_sums();
+const Operator& group_norm();
+const Operator& group_norm_backward();
 // Of row norms: all of them.
 const std::vector<const Operator*>& row_norms();
 const Operator& row_norm(const std::string& name);

@@ -30,6 +30,15 @@ std::vector<Spec> specs_for(const Operator& op, const std::vector<int64_t>& shap
       case Form::kRow:
         specs.push_back({{shape.back()}, argument.is_float ? ACL_FLOAT : dtype, format});
         break;
+      case Form::kGroups:
+        specs.push_back({{shape[0], channels}, dtype, format});
+        break;
+      case Form::kSegments: {
+        std::vector<int64_t> segments = shape;
+        segments.erase(segments.end() - 2);
+        specs.push_back({segments, dtype, format});
+        break;
+      }
       case Form::kPerRow:
         specs.push_back(
             {{shape.begin(), shape.end() - 1}, argument.is_float ? ACL_FLOAT : dtype, format});
@@ -39,7 +48,9 @@ std::vector<Spec> specs_for(const Operator& op, const std::vector<int64_t>& shap
         break;
       case Form::kDevices:
         specs.push_back(
-            {{devices}, dtype == ACL_BF16 && op.has("counter") ? ACL_FLOAT : dtype, format});
+            {{devices},
+             dtype == ACL_BF16 && (op.has("counter") || op.has("sampleCount")) ? ACL_FLOAT : dtype,
+             format});
         break;
     }
   }
@@ -103,9 +114,18 @@ Session::~Session() {
   EXPECT_EQ(aclrtResetDevice(0), 0);
 }
 
-Prepared::Prepared(const Operator& op, aclTensor* const* tensors, const Attributes& attributes)
+Prepared::Prepared(const Operator& op, aclTensor* const* tensors, const Attributes& attributes,
+                   bool has_sizes)
     : op_(op) {
   Attributes complete = attributes;
+  if (!has_sizes && op.arguments.front().form == Form::kData && tensors[0] != nullptr) {
+    std::int64_t* extents = nullptr;
+    std::uint64_t rank = 0;
+    EXPECT_EQ(aclGetViewShape(tensors[0], &extents, &rank), 0);
+    const Attributes sizes = attributes_for({extents, extents + rank});
+    delete[] extents;
+    complete.n = sizes.n, complete.c = sizes.c, complete.l = sizes.l, complete.group = sizes.group;
+  }
   if (complete.mask == nullptr) complete.mask = all_wanted();
   if (complete.normalized == nullptr) complete.normalized = row_of_four();
   EXPECT_EQ(op.phase_one(tensors, complete, &workspace_size, &executor), 0)

@@ -85,7 +85,9 @@ bool is_inline();  // NORMGRAD_STREAMS is not set, or inline
 // A call that has passed phase 1, with its workspace.
 class Prepared {
  public:
-  Prepared(const Operator& op, aclTensor* const* tensors, const Attributes& attributes = {});
+  // The sizes are those of the first tensor, unless the attributes have them.
+  Prepared(const Operator& op, aclTensor* const* tensors, const Attributes& attributes = {},
+           bool has_sizes = false);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 

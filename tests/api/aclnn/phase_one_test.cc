@@ -61,6 +61,7 @@ TEST(PhaseOne, TheThreeTypesAndRanksTwoToEightAreTaken) {
         Call call = valid_call(*op);
         std::vector<int64_t> shape(rank, 2);
         if (op->is_row_norm) shape.back() = 4;
+        call.attributes = attributes_for(shape);
         call.specs = specs_for(*op, shape, dtype, rank == 5 ? ACL_FORMAT_NCDHW : ACL_FORMAT_ND);
         EXPECT_EQ(code_of(*op, call), 0) << op->name << ": " << normgradGetLastError();
       }
@@ -184,6 +185,16 @@ TEST(PhaseOne, MixturesOfTypesThatAreTaken) {
       for (std::size_t i = 0; i < call.specs.size(); ++i) call.specs[i].dtype = types[i];
       EXPECT_EQ(code_of(*op, call), 0) << normgradGetLastError();
     }
+  }
+  for (const aclDataType vectors :
+       {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {  // as mixed precision has them
+    Call mixed = valid_call(elemt());
+    for (const char* name : {"input", "output"}) mixed(elemt(), name).dtype = ACL_BF16;
+    for (const char* name : {"weight", "mean"}) mixed(elemt(), name).dtype = vectors;
+    EXPECT_EQ(code_of(elemt(), mixed), 0) << normgradGetLastError();
+    mixed = valid_call(batch_norm());
+    mixed(batch_norm(), "weight").dtype = vectors;
+    EXPECT_EQ(code_of(batch_norm(), mixed), 0) << normgradGetLastError();
   }
   Call call = valid_call(fast_batch_norm_backward());  // which has no rule against it
   call(fast_batch_norm_backward(), "weight").dtype = ACL_BF16;

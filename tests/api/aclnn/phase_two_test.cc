@@ -147,6 +147,7 @@ bool is_used(const Operator& op, const std::string& argument) {
     return argument != "runningMean" && argument != "runningVar";
   }
   if (op.name == "aclnnLayerNormBackward") return argument != "biasOptional";
+  if (op.name == "aclnnAdaLayerNormBackward") return argument != "shift";
   if (&op == &reduce_backward()) return argument != "weight";
   if (&op == &gather_stats()) return argument != "input";
   return true;

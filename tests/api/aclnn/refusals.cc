@@ -1,6 +1,7 @@
 #include "api/aclnn/refusals.h"
 
 #include <climits>
+#include <cmath>
 
 namespace aclnn_test {
 namespace {
@@ -37,7 +38,8 @@ class TensorRefusals {
   void handles() {
     static char foreign[4096];
     static const aclBoolArray* mask = all_wanted();
-    if (!argument().optional) replace("null", kNull, nullptr);
+    const int code = argument().output ? op_.null_output_code : kNull;
+    if (!argument().optional) replace("null", code, nullptr);
     replace("foreign", kInvalid, reinterpret_cast<aclTensor*>(foreign));
     replace("without address", kInvalid, sentinel<aclTensor>());
     replace("an array", kInvalid, reinterpret_cast<aclTensor*>(const_cast<aclBoolArray*>(mask)));
@@ -47,7 +49,8 @@ class TensorRefusals {
     if (argument().is_float) {
       add_spec("of 16 bits", [](Spec& spec) { spec.dtype = ACL_FLOAT16; });
     }
-    const bool counter = std::string(argument().name) == "counter";
+    const std::string name = argument().name;
+    const bool counter = name == "counter" || name == "sampleCount";
     for (const int dtype : {2, 3, 9, 11, 12, 16, 27, -1, 99}) {
       if (!argument().is_float && (counter ? dtype == 3 : dtype == 27)) continue;  // allowed
       add_spec("of type " + std::to_string(dtype),
@@ -66,7 +69,8 @@ class TensorRefusals {
     add_spec("of rank 9", [](Spec& spec) { spec.shape = std::vector<int64_t>(9, 1); });
     add_spec("with a negative extent", [](Spec& spec) { spec.shape[0] = -spec.shape[0]; });
     if (op_.is_row_norm) return row_shapes();
-    const bool any_shape = op_.name == gather_stats().name || op_.name == stats().name;
+    const bool any_shape = op_.name == gather_stats().name || op_.name == stats().name ||
+                           op_.name == batch_norm_reduce().name;
     if (argument().form == Form::kDevices && op_.has("counter")) return;  // any shape will do
     if (argument().form == Form::kData && any_shape) return;
     add_spec("a scalar", [](Spec& spec) { spec.shape = {}; });
@@ -301,10 +305,8 @@ Table of_elemt(const Operator& op) {
       {"mean null, input of a wrong type", kNull, "mean",
        both(null(op, "mean"), spec(op, "input", dtype(ACL_INT8)))},
   };
-  for (const char* argument : {"weight", "bias", "mean", "invstd", "output"}) {
-    table.push_back({argument + std::string(" of another type"), kInvalid, argument,
-                     spec(op, argument, dtype(ACL_BF16))});
-  }
+  table.push_back(
+      {"output of another type", kInvalid, "output", spec(op, "output", dtype(ACL_BF16))});
   return table;
 }
 
@@ -334,6 +336,87 @@ Table of_gather_stats(const Operator& op) {
       {"a wrong type and a wrong shape", kInvalid, "invstdAll",
        both(spec(op, "invstdAll", dtype(ACL_INT8)), spec(op, "mean", shape({2, 4})))},
   };
+}
+
+Table of_reduce(const Operator& op) {
+  return {
+      {"rank 1", kInvalid, "x", data(op, shape({3}))},
+      {"more channels than sum", kInvalid, "x", data(op, shape({2, 4, 4}))},
+      {"no elements, but squareSum of a wrong shape", kInvalid, "squareSum",
+       both(data(op, shape({0, 3, 4})), spec(op, "squareSum", shape({1})))},
+      {"sum null, x of a wrong type", kNull, "sum",
+       both(null(op, "sum"), spec(op, "x", dtype(ACL_INT8)))},
+      {"a wrong type and a private format", kInvalid, "squareSum",
+       both(spec(op, "squareSum", dtype(ACL_INT8)), spec(op, "x", format(ACL_FORMAT_NC1HWC0)))},
+  };
+}
+
+Table of_gather_sums(const Operator& op) {
+  const auto no_devices = [&op](Call& call) {
+    for (const char* name : {"totalSum", "totalSquareSum"}) call(op, name).shape = {0, 3};
+    call(op, "sampleCount").shape = {0};
+  };
+  return {
+      {"no devices", kInvalid, "totalSum", no_devices},
+      {"totalSum of rank 1", kInvalid, "totalSum", spec(op, "totalSum", shape({3}))},
+      {"totalSum of other channels", kInvalid, "totalSum", spec(op, "totalSum", shape({2, 4}))},
+      {"sampleCount BF16", kInvalid, "sampleCount", spec(op, "sampleCount", dtype(ACL_BF16))},
+      {"batchMean null, totalSum of a wrong type", kNull, "batchMean",
+       both(null(op, "batchMean"), spec(op, "totalSum", dtype(ACL_INT8)))},
+      {"a wrong type and a wrong shape", kInvalid, "batchInvstd",
+       both(spec(op, "batchInvstd", dtype(ACL_INT8)), spec(op, "totalSum", shape({2, 4})))},
+  };
+}
+
+// N, C, HxW and group, which must fit `data`.
+Table of_sizes(const char* data) {
+  return {
+      {"group 0", kInvalid, "group", set([](Attributes& a) { a.group = 0; })},
+      {"group -1", kInvalid, "group", set([](Attributes& a) { a.group = -1; })},
+      {"group 2 of 3 channels", kInvalid, "group", set([](Attributes& a) { a.group = 2; })},
+      {"another N", kInvalid, data, set([](Attributes& a) { a.n = 3; })},
+      {"another C", kInvalid, data, set([](Attributes& a) { a.c = 6; })},
+      {"another HxW", kInvalid, data, set([](Attributes& a) { a.l = 5; })},
+      {"a negative HxW", kInvalid, data, set([](Attributes& a) { a.l = -4; })},
+  };
+}
+
+Table of_group_norm(const Operator& op) {
+  Table table = of_sizes("self");
+  for (const double eps : {0.0, -1e-5, std::nan("")}) {
+    table.push_back({"eps " + std::to_string(eps), kInvalid, "eps",
+                     set([eps](Attributes& a) { a.eps = eps; })});
+  }
+  const Table more = {
+      {"out of another type", kInvalid, "out", spec(op, "out", dtype(ACL_FLOAT16))},
+      {"rstdOut of another type than meanOut", kInvalid, "meanOut",
+       spec(op, "meanOut", dtype(ACL_FLOAT16))},
+      {"one mean for all", kInvalid, "meanOut", set([](Attributes& a) { a.group = 1; })},
+      {"rank 1", kInvalid, "self", data(op, shape({3}))},
+      {"out null, self of a wrong type", kNull, "out",
+       both(null(op, "out"), spec(op, "self", dtype(ACL_INT8)))},
+  };
+  table.insert(table.end(), more.begin(), more.end());
+  return table;
+}
+
+Table of_group_norm_backward(const Operator& op) {
+  Table table = of_sizes("input");
+  const Table more = {
+      {"mask null", kInvalid, "outputMask", set([](Attributes& a) { a.mask = nullptr; })},
+      {"mask of length 0", kInvalid, "outputMask", mask({})},
+      {"mask of length 2", kInvalid, "outputMask", mask({true, true})},
+      {"input of another type", kInvalid, "gradOut", spec(op, "input", dtype(ACL_FLOAT16))},
+      {"rank 1", kInvalid, "input", data(op, shape({3}))},
+      {"mean null, mask null", kNull, "mean",
+       both(null(op, "mean"), set([](Attributes& a) { a.mask = nullptr; }))},
+      {"mask of length 2, gradInput null", kInvalid, "outputMask",
+       both(mask({true, false}), null(op, "gradInput"))},
+      {"gradBetaOut null, input of a wrong type", kInvalid, "gradBetaOut",
+       both(null(op, "gradBetaOut"), spec(op, "input", dtype(ACL_INT8)))},
+  };
+  table.insert(table.end(), more.begin(), more.end());
+  return table;
 }
 
 Table of_batch_norm(const Operator& op) {
@@ -404,7 +487,8 @@ Table of_row_norm(const Operator& op) {
          {"normalizedShape foreign", kInvalid, name, normalized(sentinel<aclIntArray>())},
          {"normalizedShape of 5", kInvalid, name, normalized(wrong)},
          {"normalizedShape empty", kInvalid, name, normalized(none)},
-         {"weight of one axis for rows of two", kInvalid, "weightOptional", normalized(long_one)}});
+         {"weight of one axis for rows of two", kInvalid,
+          op.name == "aclnnAdaLayerNormBackward" ? name : "weightOptional", normalized(long_one)}});
   }
   if (op.name == "aclnnLayerNormWithImplMode") {
     for (const int mode : {-1, 3}) {
@@ -436,10 +520,7 @@ Table of_row_norm(const Operator& op) {
 }  // namespace
 
 Call valid_call(const Operator& op, const std::vector<int64_t>& shape) {
-  Call call{specs_for(op, shape), {}, {}};
-  call.attributes.mask = all_wanted();
-  call.attributes.normalized = row_of_four();
-  return call;
+  return {specs_for(op, shape), {}, attributes_for(shape)};
 }
 
 std::vector<Refusal> refusals_of_tensors(const Operator& op) { return TensorRefusals(op).take(); }
@@ -452,6 +533,10 @@ std::vector<Refusal> refusals_of(const Operator& op) {
   if (&op == &elemt_backward()) return of_elemt_backward(op);
   if (&op == &stats()) return of_stats(op);
   if (&op == &gather_stats()) return of_gather_stats(op);
+  if (&op == &batch_norm_reduce()) return of_reduce(op);
+  if (&op == &gather_sums()) return of_gather_sums(op);
+  if (&op == &group_norm()) return of_group_norm(op);
+  if (&op == &group_norm_backward()) return of_group_norm_backward(op);
   return of_backward(op);
 }
 

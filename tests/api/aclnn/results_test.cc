@@ -1,6 +1,7 @@
 // Numbers through the C API: those of the documents' example programs, and one small problem per
 // operator that can be checked by hand. tests/aclnn has all others.
 #include <cmath>
+#include <cstring>
 
 #include "api/aclnn/operators.h"
 #include "normgrad/last_error.h"
@@ -44,6 +45,84 @@ TEST_F(Results, ReduceBackwardOfTheDocument) {
   expect(t, 6, {21, 30});
   expect(t, 7, {21, 30});
   expect(t, 8, {7, 8});
+}
+
+// Channels 1 2 3 4 and 1 1 1 1: sums 10 and 4, of squares 30 and 4; gathered from one device and from two alike.
+TEST_F(Results, SumsOfChannelsAndTheirStatistics) {
+  Tensors t(specs_for(batch_norm_reduce(), {1, 2, 2, 2}));
+  t.fill(0, {1, 2, 3, 4, 1, 1, 1, 1});
+  run(batch_norm_reduce(), t);
+  expect(t, 1, {10, 4});
+  expect(t, 2, {30, 4});
+
+  const Operator& op = gather_sums();
+  for (const aclDataType counter : {ACL_INT32, ACL_FLOAT}) {
+    auto specs = specs_for(op, {2, 2, 4});
+    specs[2].dtype = counter;
+    Tensors all(specs);
+    all.fill(0, {10, 4, 10, 4});
+    all.fill(1, {30, 4, 30, 4});
+    const std::int32_t counts[] = {4, 4};
+    if (counter == ACL_INT32) {
+      std::memcpy(all.values(2), counts, sizeof(counts));
+    } else {
+      all.fill(2, {4, 4});
+    }
+    all.fill(3, {0, 1}), all.fill(4, {1, 0.5});
+    Attributes attributes;
+    attributes.momentum = 0.25;
+    attributes.eps = 0.75;
+    run(op, all, attributes);  // N = 8, variances 60/8 - 2.5^2 = 1.25 and 0
+    expect(all, 5, {2.5f, 1});
+    expect(all, 6,
+           {static_cast<float>(1 / std::sqrt(2.0)), static_cast<float>(1 / std::sqrt(0.75))},
+           1e-7f);
+    expect(all, 3, {0.625f, 1});
+    expect(all, 4, {0.75f + 0.25f * 1.25f * 8 / 7, 0.375f}, 2e-7f);
+  }
+}
+
+// Two groups of two channels of two: 0 2 4 6 with mean 3 and variance 5, and 1 1 3 3 with 2 and 1.
+TEST_F(Results, GroupNormByHand) {
+  const Operator &forward = group_norm(), &backward = group_norm_backward();
+  Attributes attributes = attributes_for({1, 4, 2});
+  attributes.group = 2;
+  auto specs = specs_for(forward, {1, 4, 2});
+  specs[4].shape = {2}, specs[5].shape = {1, 2, 1};
+  Tensors t(specs);
+  t.fill(0, {0, 2, 4, 6, 1, 1, 3, 3});
+  t.fill(1, {1, 2, 1, 3});
+  t.fill(2, {0, 1, 0, 0});
+  attributes.eps = 4;  // rstd 1/3, 1/sqrt(5)
+  Prepared prepared(forward, t.data(), attributes, true);
+  EXPECT_EQ(prepared.run(session_.stream()), 0) << normgradGetLastError();
+  EXPECT_EQ(aclrtSynchronizeStream(session_.stream()), 0);
+  const float r = 1 / std::sqrt(5.0f);
+  expect(t, 4, {3, 2});
+  expect(t, 5, {1.0f / 3, r}, 1e-6f);
+  expect(t, 3, {-1, -1.0f / 3, 5.0f / 3, 3, -r, -r, 3 * r, 3 * r}, 1e-6f);
+
+  // With rstd 1, mean 0 and gamma 1 for a group: dx = g - mean(g) - x*mean(g*x).
+  specs = specs_for(backward, {1, 4, 2});
+  specs[0].shape = {2, 4};  // the elements of input in another shape
+  for (const std::size_t i : {2, 3}) specs[i].shape = {1, 2};
+  Tensors b(specs);
+  b.fill(0, {1, 0, 0, 0, 1, 1, 2, 0});
+  b.fill(1, {1, -1, 1, -1, 1, 1, 0, 0});
+  b.fill(2, {0, 0}), b.fill(3, {1, 1}), b.fill(4, {1, 1, 1, 1});
+  Prepared gradients(backward, b.data(), attributes, true);
+  EXPECT_EQ(gradients.run(session_.stream()), 0) << normgradGetLastError();
+  EXPECT_EQ(aclrtSynchronizeStream(session_.stream()), 0);
+  expect(b, 5, {0.5f, 0, -0.5f, 0, -0.5f, -0.5f, 1, -1});
+  expect(b, 6, {1, 0, 2, 0});
+  expect(b, 7, {1, 0, 2, 2});
+}
+
+TEST_F(Results, SumsOverNothing) {
+  Tensors t(specs_for(batch_norm_reduce(), {0, 2, 3}));
+  run(batch_norm_reduce(), t);
+  expect(t, 1, {0, 0});
+  expect(t, 2, {0, 0});
 }
 
 void fill_backward(Tensors& t) {

@@ -15,8 +15,12 @@ using Named = std::map<std::string, Numbers>;
 constexpr std::size_t kRows = 6, kColumns = 4;
 constexpr double kEps = 1e-5, kAlpha = 0.81;
 
-// Of row r of numbers for all elements, or of those of one row.
+// Rows 0 to 2 share a scale, and rows 3 to 5.
+constexpr std::size_t kSegments = 2, kRowsOfSegment = kRows / kSegments;
+
+// Of row r of numbers for all elements, of those of its segment, or of one row.
 double at(const Numbers& numbers, std::size_t r, std::size_t c) {
+  if (numbers.size() == kSegments * kColumns) return numbers[r / kRowsOfSegment * kColumns + c];
   return numbers.size() == kColumns ? numbers[c] : numbers[r * kColumns + c];
 }
 Numbers each(const std::function<double(std::size_t r, std::size_t c)>& number) {
@@ -40,6 +44,16 @@ Numbers down_columns(const Numbers& numbers) {
   Numbers out(kColumns);
   for (std::size_t r = 0; r < kRows; ++r) {
     for (std::size_t c = 0; c < kColumns; ++c) out[c] += at(numbers, r, c);
+  }
+  return out;
+}
+
+Numbers down_segments(const Numbers& numbers) {
+  Numbers out(kSegments * kColumns);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t c = 0; c < kColumns; ++c) {
+      out[r / kRowsOfSegment * kColumns + c] += at(numbers, r, c);
+    }
   }
   return out;
 }
@@ -144,6 +158,21 @@ Named expected(const std::string& op, Named in) {
             {"meanOutOptional", f.mean},
             {"rstdOutOptional", f.rstd}};
   }
+  if (op == "aclnnAdaLayerNormBackward") {
+    const Numbers dy = in["gradOut"];
+    const Numbers g = each(
+        [&](std::size_t r, std::size_t c) { return at(dy, r, c) * (1 + at(in["scale"], r, c)); });
+    const Gradients of_z = gradients(g, in["input"], in["mean"], in["rstd"], in["weightOptional"]);
+    const Numbers dy_z = each([&](std::size_t r, std::size_t c) {
+      const double x_hat = (at(in["input"], r, c) - in["mean"][r]) * in["rstd"][r];
+      return at(dy, r, c) * (x_hat * at(in["weightOptional"], r, c) + at(in["biasOptional"], r, c));
+    });
+    return {{"gradInputOut", of_z.dx},
+            {"gradScaleOut", down_segments(dy_z)},
+            {"gradShiftOut", down_segments(dy)},
+            {"gradWeightOut", of_z.dw},
+            {"gradBiasOut", of_z.db}};
+  }
   if (op == "aclnnRmsNormGrad") {
     const Gradients g = gradients(in["dy"], in["x"], {}, in["rstd"], in["gamma"], true);
     return {{"dxOut", g.dx}, {"dgammaOut", g.dw}};
@@ -176,9 +205,16 @@ std::vector<float> input(std::size_t salt) {
 }
 
 std::size_t elements(const Argument& argument) {
-  return argument.form == Form::kData  ? kRows * kColumns
-         : argument.form == Form::kRow ? kColumns
-                                       : kRows;
+  switch (argument.form) {
+    case Form::kData:
+      return kRows * kColumns;
+    case Form::kRow:
+      return kColumns;
+    case Form::kSegments:
+      return kSegments * kColumns;
+    default:
+      return kRows;
+  }
 }
 
 TEST(RowResults, AreTheFormulas) {
