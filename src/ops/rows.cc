@@ -30,6 +30,7 @@ bool is_dense_view(int rank, const std::int64_t* extents, const std::int64_t* st
 template <class Body>
 void each_offset(int rank, const std::int64_t* extents, const std::int64_t* strides,
                  std::int64_t begin, std::int64_t end, Body&& body) {
+  if (begin == end) return;  // an extent may be 0
   std::int64_t index[kMaxRank] = {}, offset = 0, rest = begin;
   for (int d = rank - 1; d >= 0; rest /= extents[d--]) {
     index[d] = rest % extents[d];
