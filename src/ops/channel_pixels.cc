@@ -77,7 +77,7 @@ class PixelWalk {
   // Calls body(channels) for parts of the channels, whose columns are whole steps; where some pixels make one row, for all.
   template <class Body>
   void each_part(std::int64_t work, Body&& body) const {
-    const std::int64_t size = dense_ ? split_.channels : kPartChannels;
+    const std::int64_t size = dense_ || call_.unit > 1 ? split_.channels : kPartChannels;
     kernels::parallel_for(
         ceil_div(split_.channels, size), split_.channels * work, [&](std::int64_t part) {
           body(Columns{part * size, std::min(split_.channels, (part + 1) * size)});
@@ -185,8 +185,9 @@ class PixelWalk {
       }
       if (work.map && call_.streams) kernels::stream_fence();
       if (work.results) {
-        call_.store_results(split_.channels * block / p_.blocks,
-                            split_.channels * (block + 1) / p_.blocks);
+        const std::int64_t units = split_.channels / call_.unit;
+        call_.store_results(units * block / p_.blocks * call_.unit,
+                            units * (block + 1) / p_.blocks * call_.unit);
       }
     };
     kernels::parallel_for(p_.blocks, call_.elements, walk_one, order);

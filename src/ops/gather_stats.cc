@@ -98,6 +98,7 @@ class Gather {
   }
   // The variance is a difference, and below 0 by rounding alone; a NaN stays.
   void gather_sums(std::int64_t channel) const {
+    if (devices() == 0) return store_both(channel, 0, std::numeric_limits<double>::quiet_NaN());
     double sum = 0, all_squares = 0;
     for (std::int64_t w = 0; w < devices(); ++w) {
       sum += at(kSum, w, channel);

@@ -206,13 +206,16 @@ class GroupForward final : public ChannelCall {
     });
   }
 
-  void store_results(std::int64_t begin, std::int64_t end) const override {
-    groups_.each_group(begin, end, [&](std::int64_t first, std::int64_t group, std::int64_t) {
-      const Statistics of_group = statistics(first);
-      groups_.store(kMean, group, of_group.mean);
-      groups_.store(kRstd, group, of_group.r);
-      groups_.store(kVar, group, of_group.var);
-    });
+  void store_results(std::int64_t, std::int64_t) const override {}
+  // When all is written: statistics may lie in place of x.
+  void store_statistics() const {
+    groups_.each_group(0, split.channels,
+                       [&](std::int64_t first, std::int64_t group, std::int64_t) {
+                         const Statistics of_group = statistics(first);
+                         groups_.store(kMean, group, of_group.mean);
+                         groups_.store(kRstd, group, of_group.r);
+                         groups_.store(kVar, group, of_group.var);
+                       });
   }
 
   bool sums_are_bad(std::int64_t channel) const override {
@@ -243,6 +246,9 @@ class GroupForward final : public ChannelCall {
 Status prepare_forward(PlanBody& plan) { return prepare(plan, true); }
 
 void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspace) {
+  const bool wants_any =
+      plan.tensor(kMean).present() || plan.tensor(kRstd).present() || plan.tensor(kVar).present();
+  if (plan.channel.l == 0 && !wants_any) return;
   if (plan.channel.l == 0) {
     const Groups groups(plan, data, 0);
     const std::int64_t all = plan.channel.n * plan.groups;
@@ -255,8 +261,16 @@ void execute_forward(const PlanBody& plan, void* const* data, std::byte* workspa
   }
   each_part(plan, data, workspace,
             [&](const PlanBody& part, void* const* at, std::int64_t sample, std::byte* space) {
-              GroupForward(part, Groups(plan, data, sample), at, space).run();
+              const Groups groups(plan, data, sample);
+              GroupForward(part, groups, at, space).run();
             });
+  // All samples are read before.
+  const auto bytes = static_cast<std::int64_t>(plan.parts[kPart]->workspace_bytes);
+  for (std::int64_t i = 0; i < parts(plan); ++i) {
+    const PartData at(plan, data, i);
+    const Groups groups(plan, data, i);
+    GroupForward(*plan.parts[kPart], groups, at.at, workspace + i * bytes).store_statistics();
+  }
 }
 
 // ---- backward ----

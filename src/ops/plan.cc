@@ -2,6 +2,7 @@
 
 #include "kernels/float_environment.h"
 #include "ops/check.h"
+#include "ops/operators.h"
 #include "runtime/device_memory.h"
 #include "runtime/failure.h"
 
@@ -76,7 +77,9 @@ Status check_overlaps(const PlanBody& plan, void* const* data, int output) {
       return fail(Status::kBadParam, "%s and %s overlap, but outputs must not", out.tensor.name,
                   other.tensor.name);
     }
-    if (same_view(out.tensor, data[output], other.tensor, data[i])) continue;
+    // What many rows have in common is read again for each of them.
+    const bool read_once = rule.shape != Shape::kSpread;
+    if (read_once && same_view(out.tensor, data[output], other.tensor, data[i])) continue;
     return fail(
         Status::kBadParam,
         "%s overlaps %s: an output must lie apart from the inputs or exactly in place of one",

@@ -271,6 +271,40 @@ void check_cases(bool backward) {
 TEST(GroupNorm, ForwardIsWithinTheBound) { check_cases(false); }
 TEST(GroupNorm, BackwardIsWithinTheBound) { check_cases(true); }
 
+// Groups that do not end where parts of channels or blocks of pixels do.
+TEST(GroupNorm, ManyChannelsAndBlocksOfPixels) {
+  for (const bool backward : {false, true}) {
+    for (const Shape& shape :
+         {Shape{1, 320, 32, {6, 6}}, Shape{2, 384, 4, {5}}, Shape{1, 6, 2, {150, 200}},
+          Shape{1, 64, 32, {30, 40}}, Shape{1, 300, 1, {4}}}) {
+      Random random(3);
+      Case c;
+      c.shape = shape;
+      c.backward = backward;
+      const auto add = [&](Arg arg, TensorSpec spec, bool output) {
+        c.is_output[arg] = output;
+        c.tensor[arg] = spec;
+        if (output) return;
+        c.value[arg].resize(element_count(spec));
+        for (double& v : c.value[arg]) v = random.normal();
+        settle(spec, c.value[arg]);
+      };
+      const TensorSpec big = channels_last(Format::kF32, shape.all(), 1);
+      add(Arg::kX, big, false);
+      add(Arg::kW, contiguous(Format::kF32, {shape.channels}), false);
+      add(backward ? Arg::kDx : Arg::kY, big, true);
+      if (backward)
+        add(Arg::kDy, big, false), add(Arg::kDw, contiguous(Format::kF32, {shape.channels}), true);
+      for (const Arg arg : {Arg::kMean, Arg::kRstd}) {
+        add(arg, contiguous(Format::kF32, {shape.n, shape.groups}), !backward);
+      }
+      SCOPED_TRACE(describe(big) + " groups " + std::to_string(shape.groups));
+      expect_within_bound(c, run(c, {2}), Arithmetic::kFast);
+      EXPECT_EQ(run(c, {1}), run(c, {3}));
+    }
+  }
+}
+
 // Threads share channels, or samples.
 TEST(GroupNorm, HasTheSameBitsOnThreads) {
   for (const bool backward : {false, true}) {

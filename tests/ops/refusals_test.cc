@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "normgrad/last_error.h"
 #include "normgrad/plan.h"
@@ -249,6 +251,24 @@ TEST(Refusals, OfAnArgumentThatTheOperatorDoesNotTake) {
                                        "db is given, but RmsNormBackward takes none");
   expect_refused<Op::kBatchNorm>([](Problem& p) { p[Arg::kCounts] = p[Arg::kVar]; },
                                  Status::kBadParam, "counts is given, but BatchNorm takes none");
+}
+
+// What many rows have in common is read for each of them: no output may lie in its place.
+TEST(Refusals, OfAnOutputInPlaceOfAScale) {
+  Problem p;
+  p.op = Op::kRmsNorm;
+  p[Arg::kX] = tensor("x", {2, 2}), p[Arg::kY] = tensor("y", {2, 2});
+  p[Arg::kRstd] = tensor("rstd", {2}), p[Arg::kScale] = tensor("scale", {2});
+  Plan plan;
+  ASSERT_EQ(make_plan(p, &plan), Status::kOk) << normgradGetLastError();
+  float x[4] = {1, 2, 3, 4}, y[4] = {}, scale[2] = {};
+  Addresses at;
+  at[Arg::kX] = x, at[Arg::kY] = y, at[Arg::kRstd] = at[Arg::kScale] = scale;
+  std::vector<std::byte> workspace(plan.workspace_bytes());
+  EXPECT_EQ(run(plan, at, workspace.data(), workspace.size()), Status::kBadParam);
+  EXPECT_STREQ(
+      normgradGetLastError(),
+      "rstd overlaps scale: an output must lie apart from the inputs or exactly in place of one");
 }
 
 TEST(Refusals, OfNoPlan) {
